@@ -1,0 +1,94 @@
+#include <gtest/gtest.h>
+
+#include "base/byte_reader.h"
+#include "base/byte_writer.h"
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "base/uuid.h"
+
+namespace weir {
+namespace {
+
+TEST(Crc32c, KnownVectors) {
+  // RFC 3720, appendix B.4.
+  EXPECT_EQ(crc32c(as_bytes(std::string(32, '\0'))), 0x8A9136AAU);
+  EXPECT_EQ(crc32c(as_bytes(std::string(32, '\xFF'))), 0x62A8AB43U);
+  EXPECT_EQ(crc32c(as_bytes("123456789")), 0xE3069283U);
+  EXPECT_EQ(crc32c(as_bytes("56789"), crc32c(as_bytes("1234"))), 0xE3069283U);
+}
+
+TEST(Uuid, TextIsUrlSafeBase64) {
+  Uuid id{0x0123456789ABCDEFULL, 0xFEDCBA9876543210ULL};
+  EXPECT_EQ(id.to_string(), "ASNFZ4mrze_-3LqYdlQyEA");
+  EXPECT_EQ(Uuid::parse(id.to_string()), id);
+  EXPECT_EQ(Uuid{}.to_string(), "AAAAAAAAAAAAAAAAAAAAAA");
+  EXPECT_FALSE(Uuid::parse("AAAAAAAAAAAAAAAAAAAAAB"));  // bits beyond the 128th
+  EXPECT_FALSE(Uuid::parse("short"));
+  EXPECT_FALSE(Uuid::parse("!!!!!!!!!!!!!!!!!!!!!!"));
+}
+
+TEST(ByteReader, ReadsWhatByteWriterWrote) {
+  ByteWriter out;
+  out.i16(-2);
+  out.u32(0xDEADBEEF);
+  out.i64(-1);
+  out.f64(1.5);
+  out.uvarint(300);
+  out.varint(-3);
+  out.varlong(INT64_MIN);
+  out.text("abc");
+  Slice slice = out.to_slice();
+  ByteReader in(slice.bytes());
+  EXPECT_EQ(in.i16(), -2);
+  EXPECT_EQ(in.u32(), 0xDEADBEEF);
+  EXPECT_EQ(in.i64(), -1);
+  EXPECT_EQ(in.f64(), 1.5);
+  EXPECT_EQ(in.uvarint(), 300U);
+  EXPECT_EQ(in.varint(), -3);
+  EXPECT_EQ(in.varlong(), INT64_MIN);
+  EXPECT_EQ(in.text(3), "abc");
+  EXPECT_TRUE(in.done());
+}
+
+TEST(ByteReader, FailsForGoodAtTheEnd) {
+  ByteReader in(as_bytes("ab"));
+  EXPECT_EQ(in.i32(), 0);
+  EXPECT_FALSE(in.ok());
+  EXPECT_EQ(in.u8(), 0);
+  EXPECT_TRUE(in.take(1).empty());
+}
+
+TEST(ByteReader, RefusesOverlongVarints) {
+  EXPECT_EQ(ByteReader(as_bytes("\xFF\xFF\xFF\xFF\x0F")).uvarint(), 0xFFFFFFFFU);
+  ByteReader five(as_bytes("\xFF\xFF\xFF\xFF\x1F"));
+  five.uvarint();
+  EXPECT_FALSE(five.ok());
+  ByteReader six(as_bytes("\x80\x80\x80\x80\x80\x00"));
+  six.uvarint();
+  EXPECT_FALSE(six.ok());
+}
+
+TEST(Chain, FlattensWithoutCopyingASingleSlice) {
+  Slice slice = Slice::copy_of("hello");
+  EXPECT_EQ(Chain(slice).flatten().data(), slice.data());
+  Chain two(slice.sub(0, 2));
+  two.append(slice.sub(2));
+  EXPECT_EQ(as_text(two.flatten().bytes()), "hello");
+}
+
+Result<int> half(int n) {
+  if (n % 2 != 0) return fail(ErrorCode::kInvalid, "odd");
+  return n / 2;
+}
+Result<int> quarter(int n) {
+  WEIR_TRY(int h, half(n));
+  return half(h);
+}
+
+TEST(Result, TryReturnsTheError) {
+  EXPECT_EQ(quarter(8), 2);
+  EXPECT_EQ(quarter(6).error().to_string(), "invalid: odd");
+}
+
+}  // namespace
+}  // namespace weir
