@@ -1,22 +1,35 @@
-// The metadata log: the totally ordered, durable, append-only list of entries that all brokers share. One interface; every
-// backend (sqlite, memory; later postgres and the bucket) passes one contract suite (metadata/log/metadata_log_contract.h).
+// The metadata log: the totally ordered, durable, append-only list of entries that all brokers
+// share. One interface; every backend (sqlite, memory; later postgres and the bucket) passes one
+// contract suite (metadata/log/metadata_log_contract.h).
 //
-// The log knows nothing of what entries mean: ordering and durability are its work, everything else is the state machine's.
-// Positions start at 1 and have no holes; 0 is "before the first". Thread-safe; calls resume on the caller's executor.
+// The log knows nothing of what entries mean: ordering and durability are its work, everything else
+// is the state machine's. Positions start at 1 and have no holes; 0 is "before the first".
+// Thread-safe; calls resume on the caller's executor. The log outlives its calls. A log that was
+// restored from a backup may end before a position that was seen: callers compare.
+//
+// Errors: kInvalid (arguments), kNotFound (trimmed), kTimeout and kUnavailable (try again; an
+// append may or may not stand), kThrottled (too many appends wait; nothing was appended),
+// kExhausted (no space; nothing was appended), kCorrupt.
 #pragma once
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/units.h"
+#include "base/uuid.h"
+#include "runtime/clock.h"
+#include "runtime/task.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/error.h"
-#include "base/units.h"
-#include "runtime/clock.h"
-#include "runtime/task.h"
-
 namespace weir::metadata {
 
 using Position = std::int64_t;
+
+// The largest entry that every backend takes; the smallest has one byte.
+constexpr ByteCount kMaxEntryBytes = 16_MiB;
+// What an append brings along of others' entries, at most (one entry may be larger).
+constexpr ByteCount kAppendAnswerBytes = 4_MiB;
 
 struct LogEntry {
   Position position = 0;
@@ -24,8 +37,11 @@ struct LogEntry {
 };
 
 struct Appended {
-  Position position = 0;          // where the entry stands; it is durable
-  std::vector<LogEntry> entries;  // those after `known` up to and with this one, or a prefix of them when they are many
+  Position position = 0;  // where the entry stands; it is durable
+  // Without a hole from known + 1 up to and with this one, or a prefix of them when they are many.
+  // Empty when known + 1 is trimmed away, or when `known` is not before `position` (the log was
+  // restored to an older state).
+  std::vector<LogEntry> entries;
 };
 
 // Where a snapshot of the state lies in the object store.
@@ -38,22 +54,27 @@ class MetadataLog {
  public:
   virtual ~MetadataLog() = default;
 
-  // Appends atomically. One call commits and brings what others appended since `known`. kTimeout and kUnavailable leave the
-  // outcome unknown: the entry may or may not stand.
+  // Appends atomically. One call commits and brings what others appended since `known`.
   virtual Task<Result<Appended>> append(Slice entry, Position known) = 0;
-  // Entries after `after`, in order, until `limit` bytes are reached (at least one if there is one). kNotFound: trimmed away,
-  // start from a snapshot.
+  // Entries after `after`, in order, together at most `limit` bytes and never fewer than one if
+  // there is one. They may be fewer than there are: only an empty answer tells that `after` is the
+  // end. kNotFound: trimmed, start from a snapshot.
   virtual Task<Result<std::vector<LogEntry>>> read(Position after, ByteCount limit) = 0;
   // The last position, linearizable: no append that was answered before this call is missed.
   virtual Task<Result<Position>> tail() = 0;
-  // Returns when the log may have grown past `position`, or at `deadline`. May wake for nothing; never needed for safety.
+  // Returns when the log may have grown past `position`, or at `deadline`. May wake for nothing;
+  // never needed for safety.
   virtual Task<void> wait_past(Position position, MonoTime deadline) = 0;
 
   virtual Task<Result<SnapshotRef>> latest_snapshot() = 0;
-  // Keeps the reference with the greatest position.
+  // Keeps the reference with the greatest position, of two for one position the first. It must lie
+  // within the log.
   virtual Task<Status> record_snapshot(SnapshotRef ref) = 0;
   // Forgets entries up to and with `upto`; only behind a recorded snapshot (kInvalid otherwise).
   virtual Task<Status> trim(Position upto) = 0;
+
+  // The identity of the cluster that this log belongs to: the first proposal ever made stays.
+  virtual Task<Result<Uuid>> cluster_id(Uuid proposal) = 0;
 };
 
 }  // namespace weir::metadata

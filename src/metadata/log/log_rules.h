@@ -1,0 +1,33 @@
+// What the interface demands of every backend, in one place: checks of arguments, and the limits of
+// an answer. Pure.
+#pragma once
+#include "metadata/log/metadata_log.h"
+
+#include <vector>
+
+namespace weir::metadata {
+
+[[nodiscard]] Status check_entry(const Slice& entry);
+// For `known` of append and `after` of read.
+[[nodiscard]] Status check_position(Position position);
+[[nodiscard]] Status check_snapshot(const SnapshotRef& ref, Position tail);
+[[nodiscard]] Status check_trim(Position upto, const SnapshotRef& latest);
+[[nodiscard]] std::unexpected<Error> trimmed_away(Position after, Position trimmed);
+
+// Collects the entries of one answer up to a limit of bytes and of number.
+class AnswerEntries {
+ public:
+  explicit AnswerEntries(ByteCount limit) : limit_(limit) {}
+
+  // True if an entry of `size` bytes still belongs to the answer; the first always does.
+  [[nodiscard]] bool takes(ByteCount size) const;
+  void add(LogEntry entry);
+  [[nodiscard]] std::vector<LogEntry> release() { return std::move(entries_); }
+
+ private:
+  ByteCount limit_;
+  ByteCount bytes_ = 0;
+  std::vector<LogEntry> entries_;
+};
+
+}  // namespace weir::metadata
