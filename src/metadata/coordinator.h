@@ -1,0 +1,58 @@
+// The Batch Coordinator of KIP-1150 in this broker: it replays the metadata log into the state and commits by appending to it.
+// Everything else (produce, fetch, groups, the APIs) meets the metadata through this interface.
+//
+// Owned by main. Any thread may call it; tasks resume on the caller's executor. The state itself lives on the coordinator's
+// thread; readers see published, immutable images and never wait for that thread.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/ids.h"
+#include "metadata/log/metadata_log.h"
+#include "metadata/state/commands.h"
+#include "metadata/state/image.h"
+#include "runtime/task.h"
+
+namespace weir::metadata {
+
+// Called on the coordinator's thread after an entry was applied and its images published; must return quickly.
+class CommitListener {
+ public:
+  virtual ~CommitListener() = default;
+  // Partitions whose high watermark or log start moved, in no order, each once.
+  virtual void on_partitions_advanced(std::span<const TopicPartition> partitions) = 0;
+  // Topics, brokers or configurations changed.
+  virtual void on_image_changed() {}
+};
+
+class Coordinator {
+ public:
+  virtual ~Coordinator() = default;
+
+  // Appends `command` to the log and returns what applying it gave. Commands submitted at the same time share one log entry
+  // (group commit) and are applied in the order of submission. An unknown outcome is settled by (broker epoch, sequence)
+  // before this returns. kUnavailable: the log is down; kFenced: this broker's epoch ended; nothing was applied.
+  virtual Task<Result<CommandResult>> submit(Command command) = 0;
+
+  // Linearizable reads: returns when everything that stood in the log at the time of the call is applied here. Calls that
+  // come together share one tail().
+  virtual Task<Status> catch_up() = 0;
+
+  // The cluster as of the last applied entry: brokers, topics, configurations, and the cells of the partitions.
+  [[nodiscard]] virtual std::shared_ptr<const ClusterImage> image() const = 0;
+
+  // The consumer groups' and their offsets as of the last applied entry; null when the group is unknown.
+  [[nodiscard]] virtual std::shared_ptr<const GroupImage> group(const std::string& group_id) const = 0;
+  [[nodiscard]] virtual std::vector<std::string> group_ids() const = 0;
+
+  // Listeners must outlive the coordinator's stop().
+  virtual void add_listener(CommitListener& listener) = 0;
+
+  [[nodiscard]] virtual BrokerEpoch broker_epoch() const = 0;
+  [[nodiscard]] virtual Position applied() const = 0;
+};
+
+}  // namespace weir::metadata
