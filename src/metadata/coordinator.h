@@ -1,14 +1,11 @@
-// The Batch Coordinator of KIP-1150 in this broker: it replays the metadata log into the state and commits by appending to it.
-// Everything else (produce, fetch, groups, the APIs) meets the metadata through this interface.
+// The Batch Coordinator of KIP-1150 in this broker: it replays the metadata log into the state and
+// commits by appending to it. Everything else (produce, fetch, groups, the APIs) meets the metadata
+// through this interface.
 //
-// Owned by main. Any thread may call it; tasks resume on the caller's executor. The state itself lives on the coordinator's
-// thread; readers see published, immutable images and never wait for that thread.
+// Owned by main. Any thread may call it; tasks resume on the caller's executor. The state itself
+// lives on the coordinator's thread; readers see published, immutable images and never wait for
+// that thread.
 #pragma once
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "base/error.h"
 #include "base/ids.h"
 #include "metadata/log/metadata_log.h"
@@ -16,9 +13,15 @@
 #include "metadata/state/image.h"
 #include "runtime/task.h"
 
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
 namespace weir::metadata {
 
-// Called on the coordinator's thread after an entry was applied and its images published; must return quickly.
+// Called on the coordinator's thread after an entry was applied and its images published; must
+// return quickly.
 class CommitListener {
  public:
   virtual ~CommitListener() = default;
@@ -26,31 +29,52 @@ class CommitListener {
   virtual void on_partitions_advanced(std::span<const TopicPartition> partitions) = 0;
   // Topics, brokers or configurations changed.
   virtual void on_image_changed() {}
+  // Groups that were claimed, changed or deleted (not: offsets were committed), each once.
+  virtual void on_groups_changed(std::span<const std::string> groups) { static_cast<void>(groups); }
+};
+
+// An object that no extent names any more.
+struct DeletableObject {
+  ObjectId id;
+  TimestampMs since = 0;  // when it lost its last extent, by the time of the log's entries
+  ByteCount size = 0;
 };
 
 class Coordinator {
  public:
   virtual ~Coordinator() = default;
 
-  // Appends `command` to the log and returns what applying it gave. Commands submitted at the same time share one log entry
-  // (group commit) and are applied in the order of submission. An unknown outcome is settled by (broker epoch, sequence)
-  // before this returns. kUnavailable: the log is down; kFenced: this broker's epoch ended; nothing was applied.
+  // Appends `command` to the log and returns what applying it gave. Commands submitted at the same
+  // time share one log entry (group commit) and are applied in the order of submission. An unknown
+  // outcome is settled by (broker epoch, sequence) before this returns. Errors, after which nothing
+  // was applied: kUnavailable (the log is down), kExhausted (too much waits), kInvalid (the command
+  // cannot be encoded), kFenced (this broker's epoch ended), kCorrupt (the history diverged),
+  // kCancelled (the coordinator stops; only then the outcome may be unknown).
   virtual Task<Result<CommandResult>> submit(Command command) = 0;
 
-  // Linearizable reads: returns when everything that stood in the log at the time of the call is applied here. Calls that
-  // come together share one tail().
+  // Linearizable reads: returns when everything that stood in the log at the time of the call is
+  // applied here. Calls that come together share one tail().
   virtual Task<Status> catch_up() = 0;
 
-  // The cluster as of the last applied entry: brokers, topics, configurations, and the cells of the partitions.
+  // The cluster as of the last applied entry: brokers, topics, configurations, and the cells of the
+  // partitions. Never null.
   [[nodiscard]] virtual std::shared_ptr<const ClusterImage> image() const = 0;
 
-  // The consumer groups' and their offsets as of the last applied entry; null when the group is unknown.
-  [[nodiscard]] virtual std::shared_ptr<const GroupImage> group(const std::string& group_id) const = 0;
+  // The consumer groups' and their offsets as of the last applied entry; null when the group is
+  // unknown.
+  [[nodiscard]] virtual std::shared_ptr<const GroupImage> group(
+      const std::string& group_id) const = 0;
+  // In order of the ids.
   [[nodiscard]] virtual std::vector<std::string> group_ids() const = 0;
+
+  // Objects that lost their last extent at or before `until`, the oldest first, at most `limit`.
+  virtual Task<std::vector<DeletableObject>> deletable_objects(TimestampMs until,
+                                                               std::size_t limit) = 0;
 
   // Listeners must outlive the coordinator's stop().
   virtual void add_listener(CommitListener& listener) = 0;
 
+  // -1 until the broker is registered.
   [[nodiscard]] virtual BrokerEpoch broker_epoch() const = 0;
   [[nodiscard]] virtual Position applied() const = 0;
 };

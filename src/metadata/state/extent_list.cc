@@ -1,0 +1,128 @@
+#include "metadata/state/extent_list.h"
+
+#include <algorithm>
+
+namespace weir::metadata {
+namespace {
+
+// Blocks double from the smallest to the largest size, so that the many partitions with few extents
+// stay small.
+constexpr std::uint64_t kMinBlock = 8;
+constexpr std::uint64_t kMaxBlock = 256;
+
+}  // namespace
+
+std::size_t ExtentsView::entry_of(std::uint64_t ordinal) const {
+  const auto& entries = index_->entries;
+  auto above = std::upper_bound(
+      entries.begin(), entries.end(), ordinal,
+      [](std::uint64_t value, const ExtentIndex::Entry& entry) { return value < entry.ordinal; });
+  return static_cast<std::size_t>(above - entries.begin()) - 1;
+}
+
+bool ExtentsView::is_last(std::size_t entry) const { return entry + 1 == index_->entries.size(); }
+
+std::uint64_t ExtentsView::entry_end(std::size_t entry) const {
+  return is_last(entry) ? end_ : index_->entries[entry + 1].ordinal;
+}
+
+const Extent& ExtentsView::operator[](std::size_t i) const {
+  const ExtentIndex::Entry& entry = index_->entries[entry_of(begin_ + i)];
+  return entry.block[static_cast<std::ptrdiff_t>(begin_ + i - entry.ordinal)];
+}
+
+std::size_t ExtentsView::find(Offset offset) const {
+  if (empty()) return 0;
+  const auto& entries = index_->entries;
+  // The last block that begins at or before the offset; the extent is there, or is the first of the
+  // next block.
+  auto above = std::upper_bound(
+      entries.begin(), entries.end(), offset,
+      [](Offset value, const ExtentIndex::Entry& entry) { return value < entry.base_offset; });
+  if (above == entries.begin()) return 0;
+  auto at = static_cast<std::size_t>(above - entries.begin()) - 1;
+  const Extent* block = entries[at].block.get();
+  std::uint64_t skip = std::max(begin_, entries[at].ordinal) - entries[at].ordinal;
+  const Extent* end = block + (entry_end(at) - entries[at].ordinal);
+  const Extent* found = std::lower_bound(
+      block + skip, end, offset,
+      [](const Extent& extent, Offset value) { return extent.last_offset() < value; });
+  return static_cast<std::size_t>(entries[at].ordinal - begin_ +
+                                  static_cast<std::uint64_t>(found - block));
+}
+
+std::size_t ExtentsView::find_timestamp(TimestampMs timestamp, std::size_t from) const {
+  if (from >= size()) return size();
+  const auto& entries = index_->entries;
+  std::uint64_t ordinal = begin_ + from;
+  for (std::size_t at = entry_of(ordinal); at < entries.size(); ++at) {
+    // The greatest timestamp of the last block is not known.
+    if (!is_last(at) && entries[at].max_timestamp < timestamp) continue;
+    for (ordinal = std::max(ordinal, entries[at].ordinal); ordinal < entry_end(at); ++ordinal) {
+      const Extent& extent =
+          entries[at].block[static_cast<std::ptrdiff_t>(ordinal - entries[at].ordinal)];
+      if (extent.max_timestamp >= timestamp) return static_cast<std::size_t>(ordinal - begin_);
+    }
+  }
+  return size();
+}
+
+std::size_t ExtentsView::find_max_timestamp() const {
+  if (empty()) return 0;
+  std::size_t best = 0;
+  TimestampMs greatest = (*this)[0].max_timestamp;
+  for (std::size_t next = 0; next < size(); next = find_timestamp(greatest + 1, best + 1)) {
+    best = next;
+    greatest = (*this)[best].max_timestamp;
+  }
+  return best;
+}
+
+ExtentList::ExtentList(std::uint64_t first_ordinal)
+    : tail_begin_(first_ordinal), tail_limit_(first_ordinal) {
+  view_.begin_ = first_ordinal;
+  view_.end_ = first_ordinal;
+}
+
+void ExtentList::append(const Extent& extent) {
+  if (view_.end_ == tail_limit_) add_block(extent.base_offset);
+  tail_[view_.end_ - tail_begin_] = extent;
+  ++view_.end_;
+}
+
+void ExtentList::add_block(Offset base_offset) {
+  auto index = std::make_shared<ExtentIndex>();
+  if (view_.index_ != nullptr) {
+    index->entries.reserve(view_.index_->entries.size() + 1);
+    index->entries = view_.index_->entries;
+    const Extent* end = tail_ + (tail_limit_ - tail_begin_);
+    index->entries.back().max_timestamp =
+        std::max_element(tail_, end, [](const Extent& a, const Extent& b) {
+          return a.max_timestamp < b.max_timestamp;
+        })->max_timestamp;
+  }
+  std::uint64_t capacity = std::clamp<std::uint64_t>(view_.size(), kMinBlock, kMaxBlock);
+  auto block = std::make_shared<Extent[]>(capacity);
+  tail_ = block.get();
+  tail_begin_ = view_.end_;
+  tail_limit_ = view_.end_ + capacity;
+  index->entries.push_back({tail_begin_, base_offset, kNoTimestamp, std::move(block)});
+  view_.index_ = std::move(index);
+}
+
+void ExtentList::drop_front(std::size_t count) {
+  if (count == 0) return;
+  view_.begin_ += count;
+  if (view_.empty()) {
+    *this = ExtentList(view_.end_);
+    return;
+  }
+  std::size_t dead = view_.entry_of(view_.begin_);
+  if (dead == 0) return;
+  auto index = std::make_shared<ExtentIndex>();
+  const auto& entries = view_.index_->entries;
+  index->entries.assign(entries.begin() + static_cast<std::ptrdiff_t>(dead), entries.end());
+  view_.index_ = std::move(index);
+}
+
+}  // namespace weir::metadata
