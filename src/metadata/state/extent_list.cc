@@ -1,6 +1,7 @@
 #include "metadata/state/extent_list.h"
 
 #include <algorithm>
+#include <span>
 
 namespace weir::metadata {
 namespace {
@@ -69,13 +70,20 @@ std::size_t ExtentsView::find_timestamp(TimestampMs timestamp, std::size_t from)
 
 std::size_t ExtentsView::find_max_timestamp() const {
   if (empty()) return 0;
-  std::size_t best = 0;
-  TimestampMs greatest = (*this)[0].max_timestamp;
-  for (std::size_t next = 0; next < size(); next = find_timestamp(greatest + 1, best + 1)) {
-    best = next;
-    greatest = (*this)[best].max_timestamp;
+  const auto& entries = index_->entries;
+  TimestampMs greatest = front().max_timestamp;
+  for (std::size_t at = entry_of(begin_); at < entries.size(); ++at) {
+    if (!is_last(at) && entries[at].ordinal >= begin_) {
+      greatest = std::max(greatest, entries[at].max_timestamp);
+      continue;
+    }
+    for (std::uint64_t o = std::max(begin_, entries[at].ordinal); o < entry_end(at); ++o) {
+      const Extent& extent =
+          entries[at].block[static_cast<std::ptrdiff_t>(o - entries[at].ordinal)];
+      greatest = std::max(greatest, extent.max_timestamp);
+    }
   }
-  return best;
+  return find_timestamp(greatest);
 }
 
 ExtentList::ExtentList(std::uint64_t first_ordinal)
@@ -95,11 +103,9 @@ void ExtentList::add_block(Offset base_offset) {
   if (view_.index_ != nullptr) {
     index->entries.reserve(view_.index_->entries.size() + 1);
     index->entries = view_.index_->entries;
-    const Extent* end = tail_ + (tail_limit_ - tail_begin_);
+    std::span<const Extent> full(tail_, tail_limit_ - tail_begin_);
     index->entries.back().max_timestamp =
-        std::max_element(tail_, end, [](const Extent& a, const Extent& b) {
-          return a.max_timestamp < b.max_timestamp;
-        })->max_timestamp;
+        std::ranges::max(full, {}, &Extent::max_timestamp).max_timestamp;
   }
   std::uint64_t capacity = std::clamp<std::uint64_t>(view_.size(), kMinBlock, kMaxBlock);
   auto block = std::make_shared<Extent[]>(capacity);
