@@ -1,0 +1,124 @@
+#include "kafka/protocol/json_writer.h"
+
+#include "base/crc32c.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+
+namespace weir::kafka {
+namespace {
+
+// The length of the UTF-8 sequence that begins `text`, 0 where it is none (also for surrogates and
+// over-long forms).
+std::size_t utf8_length(std::string_view text) {
+  auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  bool bad = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F) ||
+             (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F);
+  return bad ? 0 : length;
+}
+
+void append_escaped(std::string& out, std::string_view text) {
+  while (!text.empty()) {
+    char c = text.front();
+    std::size_t length = utf8_length(text);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
+    } else if (length == 0) {
+      out += "\\ufffd";
+      length = 1;
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length);
+  }
+}
+
+}  // namespace
+
+void JsonWriter::separate() {
+  if (comma_) out_ += ',';
+  comma_ = true;
+}
+
+void JsonWriter::open(char bracket) {
+  separate();
+  out_ += bracket;
+  comma_ = false;
+}
+
+void JsonWriter::close(char bracket) {
+  out_ += bracket;
+  comma_ = true;
+}
+
+void JsonWriter::key(std::string_view name) {
+  separate();
+  out_ += '"';
+  append_escaped(out_, name);
+  out_ += "\":";
+  comma_ = false;
+}
+
+void JsonWriter::null() {
+  separate();
+  out_ += "null";
+}
+
+void JsonWriter::boolean(bool value) {
+  separate();
+  out_ += value ? "true" : "false";
+}
+
+void JsonWriter::number(std::int64_t value) {
+  separate();
+  fmt::format_to(std::back_inserter(out_), "{}", value);
+}
+
+void JsonWriter::real(double value) {
+  if (!std::isfinite(value)) return null();
+  separate();
+  fmt::format_to(std::back_inserter(out_), "{}", value);
+}
+
+void JsonWriter::string(std::string_view value) {
+  separate();
+  out_ += '"';
+  append_escaped(out_, value);
+  out_ += '"';
+}
+
+void JsonWriter::uuid(const Uuid& value) { string(value.to_string()); }
+
+void JsonWriter::bytes(Bytes value) {
+  separate();
+  out_ += '"';
+  for (std::byte b : value) {
+    fmt::format_to(std::back_inserter(out_), "{:02x}", static_cast<unsigned>(b));
+  }
+  out_ += '"';
+}
+
+void JsonWriter::records(const Chain& value) {
+  std::uint32_t crc = 0;
+  for (const Slice& slice : value.slices()) crc = crc32c(slice.bytes(), crc);
+  begin_object();
+  key("size");
+  number(static_cast<std::int64_t>(value.size()));
+  key("crc32c");
+  string(fmt::format("{:08x}", crc));
+  end_object();
+}
+
+}  // namespace weir::kafka
