@@ -67,6 +67,16 @@ TEST(ManualClock, FiresInOrderAndNotWhenCancelled) {
   EXPECT_EQ(fired, (std::vector<int>{10, 20}));
 }
 
+TEST(ManualClock, ACancelledTimerLeavesItsExecutorAlone) {
+  ManualClock clock;
+  auto context = std::make_unique<boost::asio::io_context>();
+  auto timer = clock.call_after(milliseconds(10), context->get_executor(), [] {});
+  timer->cancel();
+  context.reset();
+  clock.advance(milliseconds(10));  // must not touch the context
+  EXPECT_EQ(clock.pending(), 0U);
+}
+
 TEST(Notifier, WaitUntilTellsNotifyFromDeadline) {
   ManualClock clock;
   boost::asio::io_context context;
