@@ -11,6 +11,7 @@
 #include "metadata/log/metadata_log.h"
 #include "metadata/state/commands.h"
 #include "metadata/state/image.h"
+#include "metadata/state/object_table.h"
 #include "runtime/task.h"
 
 #include <memory>
@@ -31,13 +32,6 @@ class CommitListener {
   virtual void on_image_changed() {}
   // Groups that were claimed, changed or deleted (not: offsets were committed), each once.
   virtual void on_groups_changed(std::span<const std::string> groups) { static_cast<void>(groups); }
-};
-
-// An object that no extent names any more.
-struct DeletableObject {
-  ObjectId id;
-  TimestampMs since = 0;  // when it lost its last extent, by the time of the log's entries
-  ByteCount size = 0;
 };
 
 class Coordinator {

@@ -6,6 +6,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <type_traits>
 
 namespace weir::metadata {
 
@@ -30,10 +31,11 @@ struct Extent {
   std::uint32_t object_size = 0;  // for whoever wants all of the object
   LeaderEpoch leader_epoch = 0;
   bool log_append_time = false;  // records get append_time as their timestamp when they are read
+  std::uint8_t unused[3] = {};   // no padding: the bytes are hashed
 
   [[nodiscard]] Offset last_offset() const { return base_offset + last_offset_delta; }
   bool operator==(const Extent&) const = default;
 };
-static_assert(sizeof(Extent) == 64);
+static_assert(sizeof(Extent) == 64 && std::has_unique_object_representations_v<Extent>);
 
 }  // namespace weir::metadata

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "base/uuid.h"
 #include "metadata/state/commands.h"
+#include "metadata/state/cow.h"
 #include "metadata/state/cow_map.h"
 #include "metadata/state/partition_cell.h"
 
@@ -94,7 +95,7 @@ struct GroupImage {
   std::int32_t generation = 0;
   std::string protocol;
   std::string leader;
-  std::vector<GroupMember> members;
+  CowPtr<std::vector<GroupMember>> members;  // never null
   TimestampMs state_time = 0;  // of the last GroupCommit: since then an empty group is empty
   CowMap<TopicPartition, CommittedOffset> offsets;
 };

@@ -1,0 +1,68 @@
+// A partition in the state: what only the coordinator's thread sees beside the view that it
+// publishes.
+#pragma once
+#include "base/ids.h"
+#include "metadata/state/extent_list.h"
+#include "metadata/state/object_table.h"
+#include "metadata/state/partition_cell.h"
+#include "metadata/state/producer_table.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace weir::metadata {
+
+class PartitionState {
+ public:
+  // A new partition, or one whose list begins at `first_ordinal` (from a snapshot).
+  explicit PartitionState(const TopicPartition& name, std::uint64_t first_ordinal = 0);
+
+  [[nodiscard]] Offset log_start() const { return log_start_; }
+  [[nodiscard]] Offset high_watermark() const { return high_watermark_; }
+  [[nodiscard]] const ExtentsView& extents() const { return extents_.view(); }
+  [[nodiscard]] const ProducerTable& producers() const { return producers_; }
+  [[nodiscard]] const std::shared_ptr<PartitionCell>& cell() const { return cell_; }
+  [[nodiscard]] std::uint64_t hash() const;
+
+  // Adds an extent at the high watermark, which moves behind it.
+  void append(const Extent& extent);
+  // Judges `batch` and, when it is next, remembers that it stands at `base_offset`. Not for batches
+  // without producer.
+  SequenceCheck sequence(const ObjectBatch& batch, Offset base_offset, TimestampMs append_time,
+                         TimestampMs now);
+  // Moves the log start forward to at most the high watermark; objects of dropped extents are
+  // released.
+  void trim(Offset log_start, ObjectTable& objects, TimestampMs now);
+  void expire_producers(TimestampMs last_time_before);
+  // Releases all objects; the view says that the partition is deleted.
+  void remove(ObjectTable& objects, TimestampMs now);
+
+  // From a snapshot, before the first append: where the log starts and ends; extents follow by
+  // restore_extent().
+  void restore(Offset log_start, Offset high_watermark);
+  void restore_extent(const Extent& extent);
+  void restore_producer(ProducerId id, const ProducerState& producer);
+
+  // Makes the current state visible to readers.
+  void publish();
+  [[nodiscard]] PartitionView view() const;
+
+  // True once between two publish(): collects what changed.
+  bool mark_dirty() { return !std::exchange(dirty_, true); }
+
+ private:
+  void add_extent(const Extent& extent);
+
+  std::uint64_t owner_;  // a hash of the partition's name, for the hashes of its items
+  Offset log_start_ = 0;
+  Offset high_watermark_ = 0;
+  ByteCount live_bytes_ = 0;
+  std::uint64_t items_hash_ = 0;
+  ExtentList extents_;
+  ProducerTable producers_;
+  std::shared_ptr<PartitionCell> cell_;
+  bool deleted_ = false;
+  bool dirty_ = false;
+};
+
+}  // namespace weir::metadata

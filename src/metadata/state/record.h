@@ -1,0 +1,45 @@
+// An entry of the metadata log: who wrote it and when, and its commands.
+// docs/formats/metadata-log.md describes the bytes. Values and pure functions.
+#pragma once
+#include "base/bytes.h"
+#include "base/error.h"
+#include "metadata/log/metadata_log.h"
+#include "metadata/state/commands.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weir::metadata {
+
+struct RecordHeader {
+  BrokerId broker = -1;
+  BrokerEpoch epoch =
+      -1;  // -1: not registered yet; such a record may only create the cluster and register
+  std::int64_t sequence = 0;     // grows by one with each record of the epoch
+  TimestampMs time = 0;          // of the writer's clock
+  Position known = 0;            // what the writer had applied,
+  std::uint64_t known_hash = 0;  // and the hash of the chain there
+};
+
+struct Record {
+  RecordHeader header;
+  std::vector<Command> commands;
+};
+
+// A command with its frame, as it stands in a record. kInvalid: a field cannot be encoded, or a
+// CommitObject fails check().
+[[nodiscard]] Result<std::vector<std::byte>> encode_command(const Command& command);
+[[nodiscard]] Slice encode_record(const RecordHeader& header, std::size_t commands,
+                                  Bytes encoded_commands);
+
+// Errors: kInvalid for a record, command or version that a newer Weir wrote; kCorrupt for anything
+// else that is wrong.
+[[nodiscard]] Result<Record> decode_record(const Slice& bytes);
+
+// {"position": …, "broker": …, "commands": [{"type": "TrimLogs", …}]}
+[[nodiscard]] Result<std::string> record_to_json(const LogEntry& entry);
+
+[[nodiscard]] std::string_view command_name(const Command& command);
+
+}  // namespace weir::metadata
