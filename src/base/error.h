@@ -1,6 +1,7 @@
 // Error and Result<T>: how every module reports failure. Values, thread-agnostic, no exceptions across modules.
 // The code is small and prescriptive: it says what a caller can do; the message is for people and names the input.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <string>
@@ -22,6 +23,9 @@ enum class ErrorCode : std::uint8_t {
   kExhausted,    // a limit of memory, size or count is reached
   kInternal,     // a bug
 };
+
+// How many there are; they count from 0.
+constexpr std::size_t kErrorCodes = static_cast<std::size_t>(ErrorCode::kInternal) + 1;
 
 [[nodiscard]] std::string_view to_string(ErrorCode code);
 

@@ -1,17 +1,18 @@
-#include <gtest/gtest.h>
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <thread>
-
 #include "runtime/backoff.h"
 #include "runtime/byte_budget.h"
 #include "runtime/executors.h"
+#include "runtime/lazy_deadline.h"
 #include "runtime/notifier.h"
 #include "runtime/oneshot.h"
 #include "runtime/run_on.h"
 #include "runtime/task_group.h"
 #include "runtime/test_loop.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <gtest/gtest.h>
+
+#include <thread>
 
 namespace weir {
 namespace {
@@ -45,7 +46,8 @@ TEST(RunOn, ReturnsTheResultOfAnotherThread) {
   Executors executors(1, 1);
   boost::asio::io_context context;
   auto work = boost::asio::make_work_guard(context);
-  auto other = run_task(context, run_on(executors.blocking(), [] { return std::this_thread::get_id(); }));
+  auto other =
+      run_task(context, run_on(executors.blocking(), [] { return std::this_thread::get_id(); }));
   EXPECT_NE(other, std::this_thread::get_id());
 }
 
@@ -55,7 +57,8 @@ TEST(ManualClock, FiresInOrderAndNotWhenCancelled) {
   std::vector<int> fired;
   clock.call_after(milliseconds(20), context.get_executor(), [&] { fired.push_back(20); });
   clock.call_after(milliseconds(10), context.get_executor(), [&] { fired.push_back(10); });
-  auto cancelled = clock.call_after(milliseconds(15), context.get_executor(), [&] { fired.push_back(15); });
+  auto cancelled =
+      clock.call_after(milliseconds(15), context.get_executor(), [&] { fired.push_back(15); });
   cancelled->cancel();
   EXPECT_EQ(clock.pending(), 2U);
   clock.advance(milliseconds(19));
@@ -65,6 +68,16 @@ TEST(ManualClock, FiresInOrderAndNotWhenCancelled) {
   context.restart();
   context.poll();
   EXPECT_EQ(fired, (std::vector<int>{10, 20}));
+}
+
+TEST(ManualClock, ACancelledTimerLeavesItsExecutorAlone) {
+  ManualClock clock;
+  auto context = std::make_unique<boost::asio::io_context>();
+  auto timer = clock.call_after(milliseconds(10), context->get_executor(), [] {});
+  timer->cancel();
+  context.reset();
+  clock.advance(milliseconds(10));  // must not touch the context
+  EXPECT_EQ(clock.pending(), 0U);
 }
 
 TEST(Notifier, WaitUntilTellsNotifyFromDeadline) {
@@ -115,6 +128,116 @@ TEST(ByteBudget, LetsOneOversizedReservationThroughAlone) {
   boost::asio::io_context context;
   auto held = run_task(context, budget.reserve(1000));
   EXPECT_EQ(budget.used(), 1000U);
+}
+
+TEST(ByteBudget, AStoppedWaiterLeavesTheQueueToTheNext) {
+  ByteBudget budget(100);
+  boost::asio::io_context context;
+  ByteBudget::Reservation first = budget.try_reserve(60);
+  std::stop_source stop;
+  std::optional<ByteBudget::Reservation> large;
+  std::optional<ByteBudget::Reservation> small;
+  auto take = [&](ByteCount bytes, std::optional<ByteBudget::Reservation>& to) -> Task<void> {
+    to = co_await budget.reserve(bytes, stop.get_token());
+  };
+  boost::asio::co_spawn(context, take(90, large), boost::asio::detached);
+  context.poll();
+  std::stop_source other;
+  stop.swap(other);
+  boost::asio::co_spawn(context, take(20, small), boost::asio::detached);
+  context.restart();
+  context.poll();
+  EXPECT_FALSE(small);
+  EXPECT_EQ(budget.try_reserve(1), nullptr);  // does not overtake
+  EXPECT_EQ(budget.waiting(), 2U);
+  other.request_stop();
+  context.restart();
+  context.poll();
+  ASSERT_TRUE(large);
+  EXPECT_EQ(*large, nullptr);
+  ASSERT_TRUE(small);
+  EXPECT_NE(*small, nullptr);
+  EXPECT_EQ(budget.used(), 80U);
+  EXPECT_EQ(budget.waiting(), 0U);
+}
+
+TEST(ByteBudget, AStopRequestedBeforeIsAnsweredAtOnce) {
+  ByteBudget budget(100);
+  ByteBudget::Reservation first = budget.try_reserve(100);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(run_task(budget.reserve(1, stop.get_token())), nullptr);
+  EXPECT_EQ(budget.used(), 100U);
+}
+
+// Two holders of parts that need more than there is: both must end, one after the other.
+TEST(ByteBudget, ExtensionsOverdrawOneAtATimeAndGoFirst) {
+  ByteBudget budget(100);
+  boost::asio::io_context context;
+  ByteBudget::Reservation part_a = budget.try_reserve(50);
+  ByteBudget::Reservation part_b = budget.try_reserve(40);
+  EXPECT_EQ(budget.try_extend(20), nullptr);
+  ByteBudget::Reservation part_c = budget.try_extend(10);
+  EXPECT_NE(part_c, nullptr);
+  std::vector<char> order;
+  std::vector<ByteBudget::Reservation> held;
+  auto take = [&](char id, Task<ByteBudget::Reservation> task) -> Task<void> {
+    held.push_back(co_await std::move(task));
+    order.push_back(id);
+  };
+  boost::asio::co_spawn(context, take('n', budget.reserve(5)), boost::asio::detached);
+  context.poll();
+  boost::asio::co_spawn(context, take('a', budget.extend_to_end(60)), boost::asio::detached);
+  boost::asio::co_spawn(context, take('b', budget.extend_to_end(70)), boost::asio::detached);
+  context.restart();
+  context.poll();
+  EXPECT_EQ(order, std::vector<char>{'a'});
+  EXPECT_EQ(budget.used(), 160U);
+  // a ends: 160 - 50 - 60.
+  part_a.reset();
+  held.clear();
+  context.restart();
+  context.poll();
+  EXPECT_EQ(order, (std::vector<char>{'a', 'b'}));
+  EXPECT_EQ(budget.used(), 120U);
+  part_b.reset();
+  held.clear();
+  context.restart();
+  context.poll();
+  EXPECT_EQ(order, (std::vector<char>{'a', 'b', 'n'}));
+}
+
+TEST(LazyDeadline, FollowsTheLatestMomentWithOneTimer) {
+  ManualClock clock;
+  boost::asio::io_context context;
+  int passed = 0;
+  auto turn = [&](int ms) {
+    clock.advance(milliseconds(ms));
+    context.restart();
+    context.poll();
+  };
+  {
+    LazyDeadline deadline(clock, context.get_executor(), [&] { ++passed; });
+    deadline.set(clock.now() + milliseconds(10));
+    deadline.set(clock.now() + milliseconds(30));
+    EXPECT_EQ(clock.pending(), 1U);
+    turn(10);
+    EXPECT_EQ(passed, 0);
+    turn(20);
+    EXPECT_EQ(passed, 1);
+    deadline.set(clock.now() + milliseconds(30));
+    deadline.set(clock.now() + milliseconds(5));  // earlier than the timer that is set
+    turn(5);
+    EXPECT_EQ(passed, 2);
+    deadline.set(clock.now() + milliseconds(5));
+    deadline.clear();
+    turn(10);
+    EXPECT_EQ(passed, 2);
+    deadline.set(clock.now() + milliseconds(5));
+    clock.advance(milliseconds(5));  // posted, not yet run, when the deadline dies
+  }
+  turn(10);
+  EXPECT_EQ(passed, 2);
 }
 
 TEST(TaskGroup, StopWakesSleepersAndJoinWaitsForThem) {

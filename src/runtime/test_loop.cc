@@ -11,6 +11,8 @@ class ManualClock::Entry final : public Timer {
   void cancel() override { cancelled_ = true; }
   [[nodiscard]] bool cancelled() const { return cancelled_; }
   void post(std::shared_ptr<Entry> self) {
+    // The executor of a cancelled timer may be gone.
+    if (cancelled_) return;
     boost::asio::post(executor_, [self = std::move(self)] {
       if (!self->cancelled_.exchange(true)) self->callback_();
     });

@@ -2,13 +2,13 @@
 // object_store_contract_test.cc. A kind joins with INSTANTIATE_TEST_SUITE_P(Name,
 // ObjectStoreContract, testing::Values(StoreKind{...})) in its own test file.
 #pragma once
+#include "runtime/temporary_folder.h"
 #include "runtime/test_loop.h"
 #include "storage/object_store.h"
 
 #include <boost/asio/thread_pool.hpp>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -49,19 +49,6 @@ class ObjectStoreContract : public testing::TestWithParam<StoreKind> {
 
   boost::asio::io_context context_;
   std::unique_ptr<StoreFixture> fixture_;
-};
-
-// A folder that is removed with everything in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
 };
 
 }  // namespace weir::storage

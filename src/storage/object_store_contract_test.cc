@@ -5,19 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <set>
-#include <stdexcept>
 
 namespace weir::storage {
-
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "weir-test-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() { std::filesystem::remove_all(path_); }
 
 namespace {
 

@@ -1,0 +1,178 @@
+#include "metadata/log/sqlite_db.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+namespace weir::metadata {
+namespace {
+
+// Another process writes for well under a millisecond, or checkpoints for some: ask often, give up
+// late. SQLite's own handler sleeps up to 100 ms at a time.
+int wait_for_lock(void* /*context*/, int attempt) {
+  using std::chrono::microseconds;
+  constexpr int kFastAttempts = 16;
+  constexpr int kAttempts = kFastAttempts + 1250;  // about 5 s
+  if (attempt >= kAttempts) return 0;
+  std::this_thread::sleep_for(microseconds(attempt < kFastAttempts ? 250 : 4000));
+  return 1;
+}
+
+ErrorCode code_of(int code) {
+  if (code == SQLITE_IOERR_CORRUPTFS) return ErrorCode::kCorrupt;
+  switch (code & 0xff) {
+    case SQLITE_FULL:
+    case SQLITE_NOMEM:
+      return ErrorCode::kExhausted;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return ErrorCode::kCorrupt;
+    case SQLITE_TOOBIG:
+      return ErrorCode::kInvalid;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+    case SQLITE_PROTOCOL:
+    case SQLITE_INTERRUPT:
+      return ErrorCode::kUnavailable;
+    default:
+      return ErrorCode::kInternal;
+  }
+}
+
+std::string explain(sqlite3* db, int code) {
+  switch (code & 0xff) {
+    case SQLITE_FULL:
+      return "the disk is full";
+    case SQLITE_BUSY:
+      return "another process has held the lock for 5 s";
+    case SQLITE_NOTADB:
+      return "this is not an SQLite database";
+    case SQLITE_CORRUPT:
+      return "the database is damaged";
+    default:
+      break;
+  }
+  std::string text = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
+  const bool by_system = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+  const int system = db != nullptr && by_system ? sqlite3_system_errno(db) : 0;
+  if (system != 0) text += fmt::format(" ({})", std::strerror(system));
+  return text;
+}
+
+}  // namespace
+
+Error sqlite_error(sqlite3* db, int code) {
+  const char* name = db != nullptr ? sqlite3_db_filename(db, "main") : nullptr;
+  return {code_of(code), fmt::format("{}: {} (SQLite {})", name != nullptr ? name : "sqlite",
+                                     explain(db, code), code)};
+}
+
+void SqliteStatement::Finalize::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+SqliteStatement& SqliteStatement::bind(int parameter, std::int64_t value) {
+  sqlite3_bind_int64(statement_.get(), parameter, value);
+  return *this;
+}
+
+SqliteStatement& SqliteStatement::bind(int parameter, Bytes value) {
+  sqlite3_bind_blob64(statement_.get(), parameter, value.data(), value.size(), SQLITE_STATIC);
+  return *this;
+}
+
+SqliteStatement& SqliteStatement::bind(int parameter, std::string_view value) {
+  sqlite3_bind_text64(statement_.get(), parameter, value.data(), value.size(), SQLITE_STATIC,
+                      SQLITE_UTF8);
+  return *this;
+}
+
+Result<bool> SqliteStatement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return std::unexpected(sqlite_error(sqlite3_db_handle(statement_.get()), code));
+}
+
+std::int64_t SqliteStatement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+Bytes SqliteStatement::blob(int column) const {
+  const auto* data = static_cast<const std::byte*>(sqlite3_column_blob(statement_.get(), column));
+  return {data, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+std::string_view SqliteStatement::text(int column) const { return as_text(blob(column)); }
+
+void SqliteStatement::reset() {
+  sqlite3_reset(statement_.get());
+  sqlite3_clear_bindings(statement_.get());
+}
+
+Status SqliteStatement::run() {
+  SqliteRun run(*this);
+  WEIR_TRY(bool row, step());
+  while (row) {
+    WEIR_TRY(row, step());
+  }
+  return {};
+}
+
+Result<std::int64_t> SqliteStatement::run_for_integer() {
+  SqliteRun run(*this);
+  WEIR_TRY(const bool row, step());
+  if (!row) return fail(ErrorCode::kCorrupt, "a row of the database is missing");
+  return integer(0);
+}
+
+void SqliteDb::Close::operator()(sqlite3* db) const { sqlite3_close(db); }
+
+Result<SqliteDb> SqliteDb::open(const std::string& path, Missing missing) {
+  // Names that SQLite would take for something else than a file: URIs, ":memory:".
+  const std::string file = path.starts_with('/') ? path : "./" + path;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+                    (missing == Missing::kCreate ? SQLITE_OPEN_CREATE : 0);
+  SqliteDb out;
+  sqlite3* db = nullptr;
+  const int code = sqlite3_open_v2(file.c_str(), &db, flags, nullptr);
+  out.db_.reset(db);
+  if (code != SQLITE_OK) return std::unexpected(sqlite_error(db, code).in(path));
+  sqlite3_busy_handler(db, wait_for_lock, nullptr);
+  return out;
+}
+
+Result<SqliteStatement> SqliteDb::prepare(std::string_view sql) {
+  SqliteStatement out;
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v3(db_.get(), sql.data(), static_cast<int>(sql.size()),
+                                      SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+  out.statement_.reset(statement);
+  if (code != SQLITE_OK) return std::unexpected(sqlite_error(db_.get(), code));
+  return out;
+}
+
+Status SqliteDb::execute(const char* sql) {
+  const int code = sqlite3_exec(db_.get(), sql, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return std::unexpected(sqlite_error(db_.get(), code));
+  return {};
+}
+
+Result<std::string> SqliteDb::query(std::string_view sql) {
+  WEIR_TRY(SqliteStatement statement, prepare(sql));
+  WEIR_TRY(const bool row, statement.step());
+  if (!row) return fail(ErrorCode::kInternal, fmt::format("no answer to {}", sql));
+  return std::string(statement.text(0));
+}
+
+bool SqliteDb::in_transaction() const { return sqlite3_get_autocommit(db_.get()) == 0; }
+
+}  // namespace weir::metadata

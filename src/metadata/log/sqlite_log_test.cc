@@ -1,0 +1,283 @@
+#include "metadata/log/sqlite_log.h"
+
+#include "metadata/log/metadata_log_contract.h"
+#include "metadata/log/open_metadata_log.h"
+#include "runtime/temporary_folder.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <sqlite3.h>
+
+#include <fstream>
+
+namespace weir::metadata {
+namespace {
+
+class SqliteUnderTest final : public LogUnderTest {
+ public:
+  std::shared_ptr<MetadataLog> open(Clock& clock) override {
+    return SqliteLog::open((folder_.path() / "metadata.db").string(), clock).value();
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Sqlite, MetadataLogContract,
+                         ::testing::Values([] { return std::make_unique<SqliteUnderTest>(); }));
+
+class SqliteLogTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string path() const { return (folder_.path() / "metadata.db").string(); }
+  std::unique_ptr<SqliteLog> open() {
+    auto log = SqliteLog::open(path(), clock_);
+    EXPECT_TRUE(log) << log.error().to_string();
+    return log ? std::move(*log) : nullptr;
+  }
+  template <typename T>
+  T run(Task<T> task) {
+    return run_task(loop_, std::move(task));
+  }
+  Position append(SqliteLog& log, std::string_view entry) {
+    auto appended = run(log.append(Slice::copy_of(entry), 0));
+    EXPECT_TRUE(appended) << appended.error().to_string();
+    return appended ? appended->position : -1;
+  }
+  // At once, so that they share transactions. The position of the last.
+  Position append_together(SqliteLog& log, int count, const std::string& entry) {
+    const Slice slice = Slice::copy_of(entry);
+    Position last = 0;
+    for (int i = 0; i < count; ++i) {
+      boost::asio::co_spawn(loop_, log.append(slice, 1'000'000),
+                            [&](const std::exception_ptr&, const Result<Appended>& appended) {
+                              EXPECT_TRUE(appended) << appended.error().to_string();
+                              if (appended) last = std::max(last, appended->position);
+                            });
+    }
+    loop_.restart();
+    loop_.run();
+    return last;
+  }
+  // With a connection of its own, as another program would.
+  void sql(const std::string& text) const {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(path().c_str(), &db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db, text.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(db);
+    sqlite3_close(db);
+  }
+  [[nodiscard]] Error open_error() {
+    auto log = SqliteLog::open(path(), clock_);
+    EXPECT_FALSE(log);
+    return log ? Error() : log.error();
+  }
+
+  TemporaryFolder folder_;
+  ManualClock clock_;
+  boost::asio::io_context loop_;
+};
+
+TEST_F(SqliteLogTest, KeepsEverythingFromOneOpeningToTheNext) {
+  {
+    auto log = open();
+    for (const char* entry : {"a", "b", "c"}) append(*log, entry);
+    ASSERT_TRUE(run(log->record_snapshot({2, "snapshots/2"})));
+    ASSERT_TRUE(run(log->trim(1)));
+    ASSERT_TRUE(run(log->cluster_id({7, 8})));
+  }
+  auto log = open();
+  EXPECT_EQ(run(log->tail()).value(), 3);
+  EXPECT_EQ(run(log->read(1, 1_MiB)).value().size(), 2U);
+  EXPECT_EQ(run(log->read(0, 1_MiB)).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(run(log->latest_snapshot()).value().manifest_key, "snapshots/2");
+  EXPECT_EQ(run(log->cluster_id({9, 9})).value(), (Uuid{7, 8}));
+  EXPECT_EQ(append(*log, "d"), 4);
+}
+
+TEST_F(SqliteLogTest, AppendsThatWaitTogetherShareATransaction) {
+  auto log = open();
+  constexpr int kAppends = 200;
+  int done = 0;
+  // The lock of another program keeps the first append, so that the others gather behind it.
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(path().c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  for (int i = 0; i < kAppends; ++i) {
+    boost::asio::co_spawn(loop_, log->append(Slice::copy_of("x"), i),
+                          [&](const std::exception_ptr&, const Result<Appended>& appended) {
+                            done += appended.has_value() ? 1 : 0;
+                          });
+  }
+  loop_.restart();
+  loop_.poll();
+  ASSERT_EQ(sqlite3_exec(other, "COMMIT", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(other);
+  loop_.restart();
+  loop_.run();
+  EXPECT_EQ(done, kAppends);
+  // Frames of the journal: a transaction of one small entry writes 2 pages at least.
+  const auto journal = std::filesystem::file_size(path() + "-wal");
+  EXPECT_LT(journal, 10U * 8192U);
+}
+
+TEST_F(SqliteLogTest, ThrottlesWhenTooManyAppendsWait) {
+  auto log = open();
+  const Slice large = Slice::copy_of(std::string(15_MiB, 'x'));
+  int done = 0;
+  int throttled = 0;
+  for (int i = 0; i < 12; ++i) {
+    boost::asio::co_spawn(loop_, log->append(large, 1'000),
+                          [&](const std::exception_ptr&, const Result<Appended>& appended) {
+                            if (appended) ++done;
+                            if (!appended && appended.error().code == ErrorCode::kThrottled)
+                              ++throttled;
+                          });
+  }
+  loop_.restart();
+  loop_.run();
+  EXPECT_GE(throttled, 1);
+  EXPECT_EQ(done + throttled, 12);
+  EXPECT_EQ(run(log->tail()).value(), done);
+}
+
+TEST_F(SqliteLogTest, TheFileDoesNotGrowWhenTheLogIsTrimmed) {
+  auto log = open();
+  const std::string entry(30'000, 'e');
+  std::uintmax_t size_after_first = 0;
+  for (int round = 0; round < 6; ++round) {
+    const Position last = append_together(*log, 300, entry);
+    ASSERT_TRUE(run(log->record_snapshot({last, "snapshots/s"})));
+    ASSERT_TRUE(run(log->trim(last)));
+    const auto size = std::filesystem::file_size(path());
+    if (round == 1) size_after_first = size;
+    if (round > 1) EXPECT_LE(size, size_after_first + size_after_first / 10) << round;
+  }
+  log.reset();
+  EXPECT_LT(std::filesystem::file_size(path()), 16U << 20);
+}
+
+TEST_F(SqliteLogTest, TheJournalStaysShortUnderLoad) {
+  auto log = open();
+  const std::string entry(30'000, 'e');
+  for (int i = 0; i < 40; ++i) append_together(*log, 16, entry);
+  EXPECT_LT(std::filesystem::file_size(path() + "-wal"), 6U << 20);
+}
+
+TEST_F(SqliteLogTest, ACrashInTheMiddleOfATrimIsFinishedByTheNext) {
+  auto log = open();
+  for (int i = 0; i < 20; ++i) append(*log, "x");
+  ASSERT_TRUE(run(log->record_snapshot({15, "snapshots/15"})));
+  sql("UPDATE meta SET trimmed = 10");  // the first step; no entry is deleted yet
+  EXPECT_EQ(run(log->read(9, 1_MiB)).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(run(log->read(10, 1_MiB)).value().front().position, 11);
+  ASSERT_TRUE(run(log->trim(10)));
+  sql("CREATE TEMP TABLE check_it (n INTEGER CHECK (n = 10));"
+      "INSERT INTO check_it SELECT count(*) FROM log");
+}
+
+TEST_F(SqliteLogTest, RefusesWhatIsNotItsDatabase) {
+  std::ofstream(path()) << std::string(20'000, 'n');
+  Error error = open_error();
+  EXPECT_EQ(error.code, ErrorCode::kCorrupt);
+  EXPECT_NE(error.message.find("not an SQLite database"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("metadata.db"), std::string::npos) << error.message;
+}
+
+TEST_F(SqliteLogTest, RefusesAnotherProgramsDatabaseAndLeavesItAlone) {
+  sql("CREATE TABLE songs (title TEXT)");
+  Error error = open_error();
+  EXPECT_EQ(error.code, ErrorCode::kInvalid);
+  EXPECT_NE(error.message.find("another program"), std::string::npos) << error.message;
+  sql("INSERT INTO songs VALUES ('x')");
+  EXPECT_FALSE(std::filesystem::exists(path() + "-wal"));
+}
+
+TEST_F(SqliteLogTest, RefusesANewerSchema) {
+  open().reset();
+  sql("PRAGMA user_version = 2");
+  Error error = open_error();
+  EXPECT_EQ(error.code, ErrorCode::kInvalid);
+  EXPECT_NE(error.message.find("schema 2"), std::string::npos) << error.message;
+}
+
+TEST_F(SqliteLogTest, NamesAFolderThatIsMissing) {
+  auto log = SqliteLog::open((folder_.path() / "none" / "metadata.db").string(), clock_);
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(log.error().message.find("none/metadata.db"), std::string::npos);
+}
+
+TEST_F(SqliteLogTest, ReportsADamagedPage) {
+  {
+    auto log = open();
+    const std::string entry(50'000, 'e');
+    for (int i = 0; i < 20; ++i) append(*log, entry);
+  }
+  std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
+  for (int page = 2; page < 30; ++page) {
+    file.seekp(page * 8192L);
+    file << std::string(64, '\xff');
+  }
+  file.close();
+  auto log = open();
+  auto read = run(log->read(0, 64_MiB));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::kCorrupt) << read.error().to_string();
+}
+
+TEST_F(SqliteLogTest, ReportsAMissingEntry) {
+  auto log = open();
+  for (int i = 0; i < 5; ++i) append(*log, "x");
+  sql("DELETE FROM log WHERE position = 3");
+  EXPECT_EQ(run(log->read(0, 1_MiB)).error().code, ErrorCode::kCorrupt);
+}
+
+TEST_F(SqliteLogTest, NoticesThatTheFileWasReplaced) {
+  auto log = open();
+  append(*log, "a");
+  const std::string backup = (folder_.path() / "backup.db").string();
+  sql("VACUUM INTO '" + backup + "'");
+  append(*log, "b");
+  // An operator restores the backup while the broker runs.
+  std::filesystem::remove(path() + "-wal");
+  std::filesystem::remove(path() + "-shm");
+  std::filesystem::rename(backup, path());
+  auto other = open();
+  EXPECT_EQ(append(*other, "c"), 2);
+  EXPECT_EQ(run(log->tail()).value(), 2);
+  // Closing the old file must not take the journal of the new one along.
+  EXPECT_TRUE(std::filesystem::exists(path() + "-wal"));
+  EXPECT_EQ(append(*log, "d"), 3);
+  EXPECT_EQ(append(*other, "e"), 4);
+  EXPECT_EQ(run(log->read(0, 1_MiB)).value().size(), 4U);
+}
+
+TEST_F(SqliteLogTest, FailsWhileTheFileIsGoneAndMakesNoNewOne) {
+  auto log = open();
+  append(*log, "a");
+  const std::string away = path() + ".away";
+  std::filesystem::rename(path(), away);
+  auto appended = run(log->append(Slice::copy_of("b"), 0));
+  ASSERT_FALSE(appended);
+  EXPECT_EQ(appended.error().code, ErrorCode::kUnavailable) << appended.error().to_string();
+  EXPECT_FALSE(std::filesystem::exists(path()));
+  std::filesystem::rename(away, path());
+  EXPECT_EQ(append(*log, "b"), 2);
+}
+
+TEST(OpenMetadataLog, KnowsItsKinds) {
+  TemporaryFolder folder;
+  ManualClock clock;
+  EXPECT_TRUE(open_metadata_log("memory:", clock));
+  EXPECT_TRUE(open_metadata_log("sqlite:" + (folder.path() / "m.db").string(), clock));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "m.db"));
+  for (const char* url : {"", "mysql://x", "sqlite", "sqlite:", "memory:x", "/a/path"}) {
+    auto log = open_metadata_log(url, clock);
+    ASSERT_FALSE(log) << url;
+    EXPECT_EQ(log.error().code, ErrorCode::kInvalid) << url;
+    EXPECT_NE(log.error().message.find("sqlite:PATH"), std::string::npos) << log.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace weir::metadata

@@ -1,0 +1,74 @@
+// The thread of a SqliteLog and what happens on it: group commit, polling for others' appends,
+// re-opening a replaced file. Internal to SqliteLog. Public calls from any thread; the file is
+// touched on the thread of the worker only.
+#pragma once
+#include "metadata/log/metadata_log.h"
+#include "metadata/log/sqlite_file.h"
+#include "metadata/log/sqlite_log.h"
+#include "metadata/log/tail_watch.h"
+#include "runtime/oneshot.h"
+#include "runtime/run_on.h"
+
+#include <boost/asio/thread_pool.hpp>
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace weir::metadata {
+
+class SqliteLog::Worker {
+ public:
+  Worker(std::string path, std::unique_ptr<SqliteFile> file, Clock& clock);
+  // Finishes what was posted.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  Task<Result<Appended>> append(Slice entry, Position known);
+  Task<void> wait_past(Position position, MonoTime deadline);
+  // Runs `call` with the file on the thread.
+  template <typename T, typename F>
+  Task<Result<T>> perform(F call) {
+    co_return co_await run_on(thread_.get_executor(), [this, &call]() -> Result<T> {
+      WEIR_TRY(SqliteFile* const file, current_file());
+      return call(*file);
+    });
+  }
+
+ private:
+  struct Pending {
+    Slice entry;
+    Position known;
+    OneShot<Result<Appended>> done;
+  };
+
+  // The file, opened anew if another has taken its place.
+  [[nodiscard]] Result<SqliteFile*> current_file();
+  void write_group();
+  [[nodiscard]] std::vector<Pending> take_group();
+  void answer(SqliteFile& file, std::vector<Pending>& group, Position last);
+  void checkpoint(SqliteFile& file);
+  void poll();
+  void set_poll_timer();
+
+  const std::string path_;
+  Clock& clock_;
+  std::unique_ptr<SqliteFile> file_;  // of the thread
+  Duration poll_delay_;               // of the thread
+  TailWatch watch_;
+
+  std::mutex mutex_;
+  std::deque<Pending> queue_;
+  ByteCount queued_bytes_ = 0;
+  bool writing_ = false;  // write_group is posted or runs
+  int waiting_ = 0;       // tasks in wait_past
+  bool polling_ = false;  // the timer is set or poll runs
+  bool closing_ = false;
+  std::shared_ptr<Timer> poll_timer_;
+
+  boost::asio::thread_pool thread_{1};  // last: it ends before what its work uses
+};
+
+}  // namespace weir::metadata

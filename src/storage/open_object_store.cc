@@ -1,0 +1,45 @@
+#include "storage/open_object_store.h"
+
+#include "storage/file_store.h"
+#include "storage/memory_store.h"
+
+#include <fmt/format.h>
+
+namespace weir::storage {
+namespace {
+
+constexpr std::string_view kFile = "file:";
+constexpr std::string_view kMemory = "memory:";
+
+// PATH of file:PATH or file:///PATH; file://HOST/PATH is refused.
+Result<std::string> file_path(std::string_view url) {
+  std::string_view path = url.substr(kFile.size());
+  bool has_authority = path.starts_with("//");
+  if (has_authority) path.remove_prefix(2);
+  if (!path.empty() && (!has_authority || path.starts_with('/'))) return std::string(path);
+  return fail(
+      ErrorCode::kInvalid,
+      fmt::format("object store URL '{}' names no folder: write file:/a/folder or file:a/folder",
+                  url));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ObjectStore>> open_object_store(const std::string& url, Clock& clock,
+                                                       Executor blocking) {
+  if (url.starts_with(kFile)) {
+    WEIR_TRY(std::string path, file_path(url));
+    WEIR_TRY(std::unique_ptr<ObjectStore> store, FileStore::open(path, std::move(blocking)));
+    return store;
+  }
+  if (url == kMemory) return std::make_unique<MemoryStore>(clock);
+  return fail(
+      ErrorCode::kInvalid,
+      fmt::format("object store URL '{}' is of no supported kind: there are file:PATH and memory: "
+                  "(s3 is not in this version)",
+                  url));
+}
+
+bool is_volatile_store(std::string_view url) { return url.starts_with(kMemory); }
+
+}  // namespace weir::storage

@@ -1,0 +1,21 @@
+// Opens the object store that `object.store.url` names: file:PATH or memory:. Blocks.
+#pragma once
+#include "runtime/clock.h"
+#include "storage/object_store.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace weir::storage {
+
+// `blocking` has threads for calls that block; it and the clock outlive the store. kInvalid names
+// the kinds that exist.
+[[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_object_store(const std::string& url,
+                                                                     Clock& clock,
+                                                                     Executor blocking);
+
+// True when what is stored there ends with the process.
+[[nodiscard]] bool is_volatile_store(std::string_view url);
+
+}  // namespace weir::storage

@@ -1,0 +1,60 @@
+#include "storage/open_object_store.h"
+
+#include "storage/object_store_contract.h"
+
+#include <gtest/gtest.h>
+
+namespace weir::storage {
+namespace {
+
+class OpenObjectStore : public testing::Test {
+ protected:
+  ~OpenObjectStore() override { pool_.join(); }
+  auto open(const std::string& url) { return open_object_store(url, clock_, pool_.get_executor()); }
+  std::string error_of(const std::string& url) {
+    auto store = open(url);
+    if (store) return "opened";
+    EXPECT_EQ(store.error().code, ErrorCode::kInvalid);
+    return store.error().message;
+  }
+
+  ManualClock clock_;
+  boost::asio::thread_pool pool_{1};
+  TemporaryFolder folder_;
+};
+
+TEST_F(OpenObjectStore, OpensFoldersInBothForms) {
+  for (std::string form : {"file:", "file://"}) {
+    auto path = folder_.path() / (form == "file:" ? "short" : "long");
+    auto store = open(form + path.string());
+    ASSERT_TRUE(store) << store.error().message;
+    ASSERT_TRUE(run_task((*store)->put("k", Chain(Slice::copy_of("x")))));
+    EXPECT_TRUE(std::filesystem::exists(path / "k"));
+  }
+}
+
+TEST_F(OpenObjectStore, OpensMemory) {
+  auto store = open("memory:");
+  ASSERT_TRUE(store);
+  EXPECT_TRUE(run_task((*store)->put("k", Chain())));
+}
+
+TEST_F(OpenObjectStore, NamesTheKindsForOthers) {
+  for (const char* url :
+       {"s3://bucket/prefix", "/var/lib/weir", "", "memory:x", "memory", "FILE:/x"}) {
+    std::string error = error_of(url);
+    EXPECT_NE(error.find(std::string("'") + url + "'"), std::string::npos) << error;
+    EXPECT_NE(error.find("file:PATH and memory:"), std::string::npos) << error;
+  }
+  for (const char* url : {"file:", "file://", "file://host/path"}) {
+    EXPECT_NE(error_of(url).find("names no folder"), std::string::npos) << url;
+  }
+}
+
+TEST_F(OpenObjectStore, TellsVolatileStores) {
+  EXPECT_TRUE(is_volatile_store("memory:"));
+  EXPECT_FALSE(is_volatile_store("file:memory:"));
+}
+
+}  // namespace
+}  // namespace weir::storage
