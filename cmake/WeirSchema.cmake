@@ -5,6 +5,8 @@
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(WEIR_GENERATOR ${CMAKE_SOURCE_DIR}/src/kafka/protocol/gen)
 
+add_custom_target(generated)  # all generated sources, for checks that compile nothing
+
 function(weir_schema target)
   cmake_parse_arguments(arg "API_TABLE" "FOLDER;DOCS;CHECKS" "SCHEMAS" ${ARGN})
   set(root ${CMAKE_BINARY_DIR}/generated)
@@ -44,6 +46,8 @@ function(weir_schema target)
     DEPENDS ${schemas} ${generator}
     COMMENT "Generating ${arg_FOLDER}"
     VERBATIM)
+  add_custom_target(${target}_generated DEPENDS ${headers} ${sources} ${checks})
+  add_dependencies(generated ${target}_generated)
   target_sources(${target} PRIVATE ${headers} ${sources})
   if(arg_CHECKS)
     target_sources(${arg_CHECKS} PRIVATE ${checks})

@@ -1,0 +1,66 @@
+# shellcheck shell=bash
+# help: [STAGE...]: stages lint, tools, quick, unit, asan, tsan, fuzz, real; default all, as in CI
+
+# A stage is a function stage_NAME whose runners print `N passed, N failed, N skipped`; the counts are added up.
+dev_test() {
+  local all=(lint tools unit asan fuzz tsan real) stages=("$@") stage
+  [[ ${#stages[@]} -gt 0 && ${stages[0]} != all ]] || stages=("${all[@]}")
+  local passed=0 failed=0 skipped=0 failures=()
+  need build test
+  for stage in "${stages[@]}"; do
+    declare -F "stage_$stage" >/dev/null || die "no stage '$stage'; there are quick ${all[*]}"
+  done
+  for stage in "${stages[@]}"; do
+    run_stage "$stage"
+  done
+  [[ ${#failures[@]} -eq 0 ]] || echo "failed: ${failures[*]}"
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [[ $failed -eq 0 && $passed -gt 0 ]]
+}
+
+run_stage() {
+  local stage=$1 started=$SECONDS output counts=() status=0
+  echo "== $stage"
+  output=$(mktemp)
+  # errexit is off inside a function whose status is tested, so each stage chains its own steps with &&.
+  (set +e; "stage_$stage") 2>&1 | tee "$output" || status=1
+  read -r -a counts < <(sum_counts < "$output")
+  rm -f "$output"
+  local stage_failed=${counts[1]}
+  [[ $status -eq 0 || $stage_failed -gt 0 ]] || stage_failed=1
+  passed=$((passed + counts[0]))
+  failed=$((failed + stage_failed))
+  skipped=$((skipped + counts[2]))
+  [[ $stage_failed -eq 0 ]] || failures+=("$stage")
+  echo "== $stage: $((SECONDS - started)) s"
+}
+
+# Adds up the closing lines of the runners of one stage.
+sum_counts() {
+  awk '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { p += $1; f += $3; s += $5 } END { print p + 0, f + 0, s + 0 }'
+}
+
+stage_lint() {
+  # shellcheck source=tools/dev.d/lint.sh
+  source tools/dev.d/lint.sh
+  (dev_lint --all) && echo "1 passed, 0 failed, 0 skipped"
+}
+
+stage_tools() { python3 tools/run_unittests.py tools/tests; }
+
+# What to run after each change: the debug build, which is the fastest to make.
+stage_quick() { stage_tools && build debug all && python3 tools/run_tests.py build/debug; }
+
+stage_unit() { build release all && python3 tools/run_tests.py build/release; }
+
+stage_asan() { build asan all && python3 tools/run_tests.py build/asan; }
+
+stage_tsan() {
+  build tsan all && TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/tests/tsan.supp" \
+    python3 tools/run_tests.py build/tsan
+}
+
+# The asan build carries libFuzzer; its unit stage replays the corpora, this one searches for a while from there.
+stage_fuzz() { build asan all && python3 tools/run_fuzzers.py build/asan "${WEIR_FUZZ_SECONDS:-5}"; }
+
+stage_real() { build release all && python3 tests/real/run.py --weir build/release/weir; }
