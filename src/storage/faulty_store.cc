@@ -4,6 +4,26 @@
 
 namespace weir::storage {
 
+void StoreGate::open() {
+  std::vector<OneShot<bool>> waiters;
+  {
+    std::lock_guard lock(mutex_);
+    is_open_ = true;
+    waiters.swap(waiters_);
+  }
+  for (OneShot<bool>& waiter : waiters) waiter.set(true);
+}
+
+Task<void> StoreGate::wait() {
+  OneShot<bool> opened;
+  {
+    std::lock_guard lock(mutex_);
+    if (is_open_) co_return;
+    waiters_.push_back(opened);
+  }
+  co_await opened.wait();
+}
+
 void FaultyStore::set_plan(Plan plan) {
   std::lock_guard lock(mutex_);
   plan_ = std::move(plan);

@@ -6,10 +6,13 @@
 #include "storage/object_store.h"
 #include "storage/store_operation.h"
 
+#include <array>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace weir::storage {
 
@@ -19,12 +22,24 @@ struct StoreCall {
   std::size_t number = 0;  // counts all calls from 1
 };
 
+// Holds calls until it is opened, for good.
+class StoreGate {
+ public:
+  void open();
+  Task<void> wait();
+
+ private:
+  std::mutex mutex_;
+  bool is_open_ = false;
+  std::vector<OneShot<bool>> waiters_;
+};
+
 // What happens to a call; the default is nothing.
 struct StoreFault {
-  Duration delay{};                   // before the call
-  std::optional<OneShot<bool>> hold;  // the call is made when this is set
-  std::optional<Error> error;         // the answer
-  bool takes_effect = false;          // with an error: the call is made, only its answer is lost
+  Duration delay{};                 // before the call
+  std::shared_ptr<StoreGate> hold;  // the call is made when it opens
+  std::optional<Error> error;       // the answer
+  bool takes_effect = false;        // with an error: the call is made, only its answer is lost
 };
 
 class FaultyStore final : public ObjectStore {
