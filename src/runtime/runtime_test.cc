@@ -4,6 +4,7 @@
 #include "runtime/lazy_deadline.h"
 #include "runtime/notifier.h"
 #include "runtime/oneshot.h"
+#include "runtime/published.h"
 #include "runtime/run_on.h"
 #include "runtime/task_group.h"
 #include "runtime/test_loop.h"
@@ -271,6 +272,26 @@ TEST(Backoff, GrowsToItsCap) {
     EXPECT_LE(delay, milliseconds(40));
   }
   EXPECT_GE(backoff.next(rng), milliseconds(20));
+}
+
+TEST(Published, ReadersOnManyThreadsSeeValuesInOrder) {
+  Published<int> published(std::make_shared<const int>(0));
+  std::atomic<bool> done = false;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 4; ++i) {
+    readers.emplace_back([&] {
+      int last = 0;
+      while (!done) {
+        int now = *published.get();
+        EXPECT_GE(now, last);
+        last = now;
+      }
+      EXPECT_EQ(*published.get(), 2000);
+    });
+  }
+  for (int i = 1; i <= 2000; ++i) published.set(std::make_shared<const int>(i));
+  done = true;
+  for (std::thread& reader : readers) reader.join();
 }
 
 }  // namespace

@@ -71,15 +71,15 @@ void TopicTable::set_configs(TopicState& topic, ConfigMap configs, bool log_appe
   replace(topic, std::move(image));
 }
 
-void TopicTable::remove(const TopicId& id) {
-  auto found = topics_.find(id);
-  if (found == topics_.end()) return;
-  std::shared_ptr<const TopicImage> image = found->second.image;
-  hash_ -= hash_of(*image);
-  canonical_.erase(canonical(image->name));
-  by_name_.erase(image->name);
+TopicTable::Topics::node_type TopicTable::remove(const TopicId& id) {
+  Topics::node_type topic = topics_.extract(id);
+  if (topic.empty()) return topic;
+  const TopicImage& image = *topic.mapped().image;
+  hash_ -= hash_of(image);
+  canonical_.erase(canonical(image.name));
+  by_name_.erase(image.name);
   by_id_.erase(id);
-  topics_.erase(found);
+  return topic;
 }
 
 void TopicTable::show_in(ClusterImage& image) const {

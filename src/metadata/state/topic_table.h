@@ -43,7 +43,8 @@ class TopicTable {
   TopicState& add(TopicImage image, bool log_append_time);
   void add_partitions(TopicState& topic, std::int32_t count);
   void set_configs(TopicState& topic, ConfigMap configs, bool log_append_time);
-  void remove(const TopicId& id);
+  // The topic, taken out; empty when there is none.
+  Topics::node_type remove(const TopicId& id);
 
   // The topics as an image shows them.
   void show_in(ClusterImage& image) const;

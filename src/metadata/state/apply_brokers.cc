@@ -1,0 +1,52 @@
+// Brokers, features and the cluster's identity.
+#include "metadata/state/apply.h"
+
+namespace weir::metadata {
+
+using kafka::KafkaError;
+
+CommandResult apply(Tables& tables, ApplyContext& context, const ClusterCreated& command) {
+  if (!tables.cluster_id.is_zero()) return {};
+  tables.cluster_id = command.cluster_id;
+  context.changes.image = true;
+  return {};
+}
+
+CommandResult apply(Tables& tables, ApplyContext& context, const RegisterBroker& command) {
+  if (command.broker_id < 0) return {.error = KafkaError::kInvalidRequest};
+  BrokerState& broker = tables.brokers[command.broker_id];
+  // The same registration again, because its outcome was unknown: it keeps its epoch, and stays
+  // fenced if it was.
+  if (broker.image.epoch >= 0 && broker.image.incarnation == command.incarnation) {
+    return {.value = broker.image.epoch};
+  }
+  broker = {.image = {.id = command.broker_id,
+                      .epoch = context.position,
+                      .incarnation = command.incarnation,
+                      .endpoints = command.endpoints,
+                      .rack = command.rack},
+            .last_position = context.position};
+  context.changes.image = true;
+  return {.value = broker.image.epoch};
+}
+
+CommandResult apply(Tables& tables, ApplyContext& context, const FenceBroker& command) {
+  auto found = tables.brokers.find(command.broker_id);
+  if (found == tables.brokers.end()) return {.error = KafkaError::kBrokerIdNotRegistered};
+  BrokerState& broker = found->second;
+  bool alive = command.last_seen >= 0 && broker.last_position > command.last_seen;
+  if (broker.image.epoch != command.epoch || alive) return {.error = KafkaError::kStaleBrokerEpoch};
+  broker.fenced = true;
+  context.changes.image = true;
+  return {};
+}
+
+CommandResult apply(Tables&, ApplyContext&, const Heartbeat&) { return {}; }
+
+CommandResult apply(Tables& tables, ApplyContext& context, const SetFeatureLevel& command) {
+  tables.features[command.feature] = command.level;
+  context.changes.image = true;
+  return {};
+}
+
+}  // namespace weir::metadata

@@ -1,0 +1,109 @@
+#include "metadata/state/state.h"
+
+#include "metadata/state/published_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weir::metadata {
+namespace {
+
+Status check_history(const HashChain& chain, const RecordHeader& header, Position position) {
+  if (header.known >= position) {
+    return fail(ErrorCode::kCorrupt, fmt::format("metadata log diverged: broker {} wrote entry {} "
+                                                 "and knew entry {}, which is not before it",
+                                                 header.broker, position, header.known));
+  }
+  auto own = chain.at(header.known);
+  if (!own || *own == header.known_hash) return {};
+  return fail(ErrorCode::kCorrupt,
+              fmt::format("metadata log diverged at or before position {}: broker {} had hash "
+                          "{:016x} there, here it is {:016x}",
+                          header.known, header.broker, header.known_hash, *own));
+}
+
+template <typename T>
+constexpr bool kBeforeRegistration =
+    std::is_same_v<T, ClusterCreated> || std::is_same_v<T, RegisterBroker>;
+
+}  // namespace
+
+State::State(Tables tables, HashChain chain)
+    : tables_(std::move(tables)), chain_(std::move(chain)) {}
+
+Result<Applied> State::apply(const LogEntry& entry, bool want_results) {
+  if (entry.position != position() + 1) {
+    return fail(ErrorCode::kInternal,
+                fmt::format("entry {} cannot follow entry {}", entry.position, position()));
+  }
+  auto record = decode_record(entry.bytes);
+  if (!record)
+    return std::unexpected(
+        record.error().in(fmt::format("metadata log, entry {}", entry.position)));
+  WEIR_CHECK(check_history(chain_, record->header, entry.position));
+  chain_.add(entry.bytes.bytes());
+  return apply_record(*record, entry.position, want_results);
+}
+
+Applied State::apply_record(const Record& record, Position position, bool want_results) {
+  const RecordHeader& header = record.header;
+  Applied applied{.header = header};
+  tables_.time = std::max(tables_.time, header.time);
+  if (header.epoch >= 0) {
+    auto found = tables_.brokers.find(header.broker);
+    if (found == tables_.brokers.end() || found->second.image.epoch != header.epoch ||
+        found->second.fenced) {
+      applied.outcome = Applied::Outcome::kFenced;
+      return applied;
+    }
+    found->second.last_position = position;
+    if (header.sequence <= found->second.last_sequence) {
+      applied.outcome = Applied::Outcome::kRepeated;
+      return applied;
+    }
+    found->second.last_sequence = header.sequence;
+  }
+  ApplyContext context{.position = position,
+                       .now = tables_.time,
+                       .broker = header.broker,
+                       .epoch = header.epoch,
+                       .want_results = want_results,
+                       .changes = changes_};
+  for (const Command& command : record.commands) {
+    CommandResult result = std::visit(
+        [&](const auto& c) -> CommandResult {
+          if (header.epoch < 0 && !kBeforeRegistration<std::remove_cvref_t<decltype(c)>>) {
+            return {.error = kafka::KafkaError::kStaleBrokerEpoch};
+          }
+          return metadata::apply(tables_, context, c);
+        },
+        command);
+    if (want_results) applied.results.push_back(std::move(result));
+  }
+  return applied;
+}
+
+Changes State::publish(PublishedState& readers) {
+  for (const Changes::Partition& partition : changes_.partitions) partition.state->publish();
+  if (changes_.image) readers.set_image(std::make_shared<const ClusterImage>(tables_.image()));
+  for (const auto* ids : {&changes_.groups, &changes_.offsets}) {
+    for (const std::string& id : *ids) readers.set_group(id, tables_.groups.find(id));
+  }
+  return std::exchange(changes_, {});
+}
+
+void State::publish_all(PublishedState& readers) {
+  for (auto& [id, topic] : tables_.topics.topics()) {
+    for (PartitionState& partition : topic.partitions) partition.publish();
+  }
+  readers.set_image(std::make_shared<const ClusterImage>(tables_.image()));
+  readers.clear_groups();
+  tables_.groups.groups().for_each(
+      [&](const std::string& id, const std::shared_ptr<const GroupImage>& group) {
+        readers.set_group(id, group);
+      });
+  changes_ = {};
+}
+
+}  // namespace weir::metadata

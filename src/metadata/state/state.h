@@ -1,0 +1,59 @@
+// The state machine: applies the entries of the metadata log in order. Pure: two states that
+// applied the same entries are equal and answer the same, on every broker. The coordinator's thread
+// alone uses it.
+#pragma once
+#include "base/error.h"
+#include "metadata/log/metadata_log.h"
+#include "metadata/state/apply.h"
+#include "metadata/state/hash_chain.h"
+#include "metadata/state/record.h"
+#include "metadata/state/tables.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace weir::metadata {
+
+class PublishedState;
+
+struct Applied {
+  enum class Outcome {
+    kApplied,
+    kRepeated,  // a record of this epoch and sequence was applied before: no effect
+    kFenced,    // the writer's epoch had ended: no effect
+  };
+  Outcome outcome = Outcome::kApplied;
+  RecordHeader header;
+  std::vector<CommandResult> results;  // per command; empty unless applied
+};
+
+class State {
+ public:
+  State() = default;
+  // As of a snapshot.
+  State(Tables tables, HashChain chain);
+
+  // Entries come in order of their positions. After an error nothing was changed and nothing can
+  // follow: kInvalid, a newer Weir wrote the entry; kCorrupt, the entry is damaged or its writer
+  // saw another history.
+  Result<Applied> apply(const LogEntry& entry, bool want_results);
+
+  [[nodiscard]] Position position() const { return chain_.position(); }
+  [[nodiscard]] const HashChain& chain() const { return chain_; }
+  [[nodiscard]] const Tables& tables() const { return tables_; }
+  [[nodiscard]] std::uint64_t hash() const { return tables_.hash(); }
+
+  // What changed since the last call, made visible to readers.
+  Changes publish(PublishedState& readers);
+  // All of it, for a state that was just loaded.
+  void publish_all(PublishedState& readers);
+
+ private:
+  Applied apply_record(const Record& record, Position position, bool want_results);
+
+  Tables tables_;
+  HashChain chain_;
+  Changes changes_;
+};
+
+}  // namespace weir::metadata

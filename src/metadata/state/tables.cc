@@ -1,0 +1,60 @@
+#include "metadata/state/tables.h"
+
+#include "metadata/state/item_hash.h"
+
+namespace weir::metadata {
+namespace {
+
+std::uint64_t hash_of(const BrokerState& broker) {
+  const BrokerImage& image = broker.image;
+  ItemWriter item;
+  item.number(image.id).number(image.epoch).text(image.rack).number(broker.fenced);
+  item.number(static_cast<std::int64_t>(image.incarnation.high))
+      .number(static_cast<std::int64_t>(image.incarnation.low));
+  item.number(broker.last_sequence).number(broker.last_position);
+  for (const Endpoint& endpoint : image.endpoints) {
+    item.text(endpoint.listener).text(endpoint.host).number(endpoint.port).text(endpoint.protocol);
+  }
+  return item.hash(ItemKind::kBroker);
+}
+
+std::uint64_t hash_of(const ConfigResource& resource, const ConfigMap& configs) {
+  ItemWriter item;
+  item.number(static_cast<std::int64_t>(resource.type)).text(resource.name);
+  for (const auto& [name, value] : configs) item.text(name).text(value);
+  return item.hash(ItemKind::kConfig);
+}
+
+}  // namespace
+
+std::uint64_t Tables::hash() const {
+  std::uint64_t sum = topics.hash() + objects.hash() + groups.hash();
+  // A sum: the order of the topics does not matter.
+  for (const auto& [id, topic] : topics.topics()) {
+    for (const PartitionState& partition : topic.partitions) sum += partition.hash();
+  }
+  for (const auto& [id, broker] : brokers) sum += hash_of(broker);
+  for (const auto& [resource, values] : configs) sum += hash_of(resource, values);
+  for (const auto& [name, level] : features)
+    sum += ItemWriter().text(name).number(level).hash(ItemKind::kFeature);
+  return sum + ItemWriter()
+                   .number(static_cast<std::int64_t>(cluster_id.high))
+                   .number(static_cast<std::int64_t>(cluster_id.low))
+                   .number(time)
+                   .number(next_producer_id)
+                   .hash(ItemKind::kCluster);
+}
+
+ClusterImage Tables::image() const {
+  ClusterImage image;
+  image.cluster_id = cluster_id;
+  for (const auto& [id, broker] : brokers) {
+    if (!broker.fenced) image.brokers.emplace(id, broker.image);
+  }
+  topics.show_in(image);
+  image.configs = configs;
+  image.features = features;
+  return image;
+}
+
+}  // namespace weir::metadata

@@ -1,0 +1,42 @@
+// All of the state: what applying the log up to a position gives. The coordinator's thread alone
+// uses it.
+#pragma once
+#include "base/ids.h"
+#include "base/units.h"
+#include "base/uuid.h"
+#include "metadata/state/group_table.h"
+#include "metadata/state/image.h"
+#include "metadata/state/object_table.h"
+#include "metadata/state/topic_table.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace weir::metadata {
+
+// The last registration of a broker id.
+struct BrokerState {
+  BrokerImage image;
+  bool fenced = false;
+  std::int64_t last_sequence = -1;  // of the records of its epoch that were applied
+  Position last_position = 0;       // of its last record
+};
+
+struct Tables {
+  Uuid cluster_id;
+  TimestampMs time = 0;  // the greatest of all records so far
+  ProducerId next_producer_id = 0;
+  std::map<std::string, std::int16_t> features;
+  std::map<BrokerId, BrokerState> brokers;
+  std::map<ConfigResource, ConfigMap> configs;
+  TopicTable topics;
+  ObjectTable objects;
+  GroupTable groups;
+
+  // Covers everything above.
+  [[nodiscard]] std::uint64_t hash() const;
+  [[nodiscard]] ClusterImage image() const;
+};
+
+}  // namespace weir::metadata
