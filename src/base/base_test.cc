@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/big_endian.h"
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"
 #include "base/crc32c.h"
@@ -15,6 +16,25 @@ TEST(Crc32c, KnownVectors) {
   EXPECT_EQ(crc32c(as_bytes(std::string(32, '\xFF'))), 0x62A8AB43U);
   EXPECT_EQ(crc32c(as_bytes("123456789")), 0xE3069283U);
   EXPECT_EQ(crc32c(as_bytes("56789"), crc32c(as_bytes("1234"))), 0xE3069283U);
+}
+
+TEST(Crc32c, ShiftEqualsZeroBytes) {
+  std::uint32_t raw = crc32c_raw(as_bytes("123456789"));
+  for (std::size_t zeros : {0, 1, 2, 3, 61, 64, 1000, 1048576 + 77}) {
+    std::string padded = "123456789" + std::string(zeros, '\0');
+    EXPECT_EQ(crc32c_shift(raw, zeros), crc32c_raw(as_bytes(padded))) << zeros;
+  }
+  // The remainder of 1 followed by 4 zero bytes is the polynomial itself: x^32 mod P.
+  EXPECT_EQ(crc32c_shift(1U << 31, 4), 0x82F63B78U);
+}
+
+TEST(BigEndian, LoadsAndStoresAtAPlace) {
+  std::array<std::byte, 8> bytes{};
+  store_big_endian(bytes.data() + 1, std::int32_t{-2});
+  EXPECT_EQ(as_text(bytes), std::string_view("\0\xFF\xFF\xFF\xFE\0\0\0", 8));
+  EXPECT_EQ(load_big_endian<std::int32_t>(bytes.data() + 1), -2);
+  EXPECT_EQ(load_big_endian<std::uint16_t>(bytes.data() + 4), 0xFE00);
+  EXPECT_EQ(load_big_endian<std::int8_t>(bytes.data() + 4), -2);
 }
 
 TEST(Uuid, TextIsUrlSafeBase64) {
