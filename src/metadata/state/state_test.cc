@@ -1,0 +1,236 @@
+// What holds for whole records: epochs, repetition, history, time.
+#include "metadata/state/state.h"
+
+#include "metadata/state/test_log.h"
+
+#include <gtest/gtest.h>
+
+namespace weir::metadata {
+namespace {
+
+using kafka::KafkaError;
+using Outcome = Applied::Outcome;
+
+TEST(State, TheFirstClusterIdStays) {
+  TestLog log;
+  log.apply(ClusterCreated{.cluster_id = Uuid{9, 9}});
+  EXPECT_EQ(log.readers.image()->cluster_id, (Uuid{1, 2}));
+}
+
+TEST(State, ARegistrationGetsItsPositionAsEpoch) {
+  TestLog log;
+  RecordHeader header = log.header(5);
+  EXPECT_EQ(header.epoch, 2);  // the entry after ClusterCreated
+  auto image = log.readers.image();
+  ASSERT_TRUE(image->brokers.contains(5));
+  EXPECT_EQ(image->brokers.at(5).epoch, 2);
+  EXPECT_EQ(image->brokers.at(5).endpoints.at(0).port, 9092);
+}
+
+TEST(State, RegisteringAgainFencesTheEpochBefore) {
+  TestLog log;
+  RecordHeader old = log.header(1);
+  RegisterBroker again{.broker_id = 1, .incarnation = Uuid{7, 7}};
+  auto applied = log.append_raw({.broker = 1}, {again});
+  BrokerEpoch epoch = applied->results.at(0).value;
+  EXPECT_GT(epoch, old.epoch);
+  EXPECT_EQ(log.append_raw(old, {Heartbeat{}})->outcome, Outcome::kFenced);
+  EXPECT_EQ(log.append_raw({.broker = 1, .epoch = epoch}, {Heartbeat{}})->outcome,
+            Outcome::kApplied);
+}
+
+TEST(State, TheSameIncarnationKeepsItsEpoch) {
+  TestLog log;
+  RegisterBroker command{.broker_id = 3, .incarnation = Uuid{7, 7}};
+  auto first = log.append_raw({.broker = 3}, {command});
+  auto second = log.append_raw({.broker = 3}, {command});
+  EXPECT_EQ(second->results.at(0).value, first->results.at(0).value);
+  // Even after it was fenced: it is the old registration, not a new one.
+  log.apply(FenceBroker{.broker_id = 3, .epoch = first->results.at(0).value});
+  auto third = log.append_raw({.broker = 3}, {command});
+  EXPECT_EQ(third->results.at(0).value, first->results.at(0).value);
+  EXPECT_FALSE(log.readers.image()->brokers.contains(3));
+}
+
+TEST(State, AFencedEpochHasNoEffect) {
+  TestLog log;
+  TopicId topic = log.create_topic("orders");
+  RecordHeader header = log.header(2);
+  log.apply(FenceBroker{.broker_id = 2, .epoch = header.epoch});
+  EXPECT_FALSE(log.readers.image()->brokers.contains(2));
+  auto late = log.append_raw(header, {ObjectBuilder(1).run(topic).batch(5)});
+  EXPECT_EQ(late->outcome, Outcome::kFenced);
+  EXPECT_TRUE(late->results.empty());
+  EXPECT_EQ(log.view(topic).high_watermark, 0);
+}
+
+TEST(State, AnUnknownEpochHasNoEffect) {
+  TestLog log;
+  EXPECT_EQ(log.append_raw({.broker = 1, .epoch = 77}, {AllocateProducerIds{}})->outcome,
+            Outcome::kFenced);
+  EXPECT_EQ(log.append_raw({.broker = 66, .epoch = 1}, {AllocateProducerIds{}})->outcome,
+            Outcome::kFenced);
+  EXPECT_EQ(log.apply(AllocateProducerIds{}).value, 0);
+}
+
+TEST(State, FencingSparesABrokerThatShowedLife) {
+  TestLog log;
+  BrokerEpoch epoch = log.header(2).epoch;
+  log.append({Heartbeat{}}, 2);
+  Position seen = log.state.position();
+  log.append({Heartbeat{}}, 2);
+  EXPECT_EQ(log.apply(FenceBroker{.broker_id = 2, .epoch = epoch, .last_seen = seen}).error,
+            KafkaError::kStaleBrokerEpoch);
+  EXPECT_TRUE(log.readers.image()->brokers.contains(2));
+  seen = log.state.tables().brokers.at(2).last_position;
+  EXPECT_EQ(log.apply(FenceBroker{.broker_id = 2, .epoch = epoch + 1, .last_seen = seen}).error,
+            KafkaError::kStaleBrokerEpoch);
+  EXPECT_EQ(log.apply(FenceBroker{.broker_id = 2, .epoch = epoch, .last_seen = seen}).error,
+            KafkaError::kNone);
+  EXPECT_FALSE(log.readers.image()->brokers.contains(2));
+  EXPECT_EQ(log.apply(FenceBroker{.broker_id = 99, .epoch = 1}).error,
+            KafkaError::kBrokerIdNotRegistered);
+}
+
+TEST(State, ARepeatedRecordIsSkippedAsAWhole) {
+  TestLog log;
+  TopicId topic = log.create_topic("orders");
+  RecordHeader header = log.header(1);
+  Command commit = ObjectBuilder(1).run(topic).batch(5);
+  EXPECT_EQ(log.append_raw(header, {commit, AllocateProducerIds{}})
+                ->results.at(0)
+                .batches.at(0)
+                .base_offset,
+            0);
+  EXPECT_EQ(log.append_raw(header, {commit, AllocateProducerIds{}})->outcome, Outcome::kRepeated);
+  EXPECT_EQ(log.view(topic).high_watermark, 5);
+  EXPECT_EQ(log.apply(AllocateProducerIds{}).value, 1000);
+}
+
+TEST(State, BeforeItsRegistrationABrokerMayOnlyRegister) {
+  TestLog log;
+  auto applied = log.append_raw({.broker = 1}, {AllocateProducerIds{}});
+  EXPECT_EQ(applied->results.at(0).error, KafkaError::kStaleBrokerEpoch);
+  EXPECT_EQ(log.apply(AllocateProducerIds{}).value, 0);
+}
+
+TEST(State, TimeNeverGoesBack) {
+  TestLog log;
+  TopicId topic = log.create_topic("stamped", 1, {{"message.timestamp.type", "LogAppendTime"}});
+  log.now += 10'000;
+  EXPECT_EQ(log.apply(ObjectBuilder(1).run(topic).batch(1)).batches.at(0).append_time,
+            TestLog::kStart + 10'000);
+  log.now -= 5'000;  // another broker's clock is behind
+  EXPECT_EQ(log.append({ObjectBuilder(1).run(topic).batch(1)}, 2).at(0).batches.at(0).append_time,
+            TestLog::kStart + 10'000);
+}
+
+TEST(State, AnotherHistoryIsFound) {
+  TestLog log;
+  RecordHeader header = log.header(1);
+  log.apply(Heartbeat{});
+  // A record of a writer that saw another entry 3.
+  header.sequence = 10;
+  header.time = log.now;
+  header.known = 3;
+  header.known_hash = *log.state.chain().at(3) + 1;
+  auto encoded = encode_command(Heartbeat{});
+  Position before = log.state.position();
+  auto applied = log.state.apply({before + 1, encode_record(header, 1, *encoded)}, true);
+  ASSERT_FALSE(applied);
+  EXPECT_EQ(applied.error().code, ErrorCode::kCorrupt);
+  EXPECT_NE(applied.error().message.find("diverged at or before position 3"), std::string::npos)
+      << applied.error().message;
+  EXPECT_EQ(log.state.position(), before);
+  header.known_hash -= 1;
+  EXPECT_TRUE(log.state.apply({before + 1, encode_record(header, 1, *encoded)}, true));
+}
+
+TEST(State, ARecordCannotKnowWhatFollowsIt) {
+  TestLog log;
+  auto encoded = encode_command(Heartbeat{});
+  RecordHeader header = log.header(1);
+  header.known = log.state.position() + 1;
+  EXPECT_EQ(log.state.apply({header.known, encode_record(header, 1, *encoded)}, true).error().code,
+            ErrorCode::kCorrupt);
+}
+
+TEST(State, EntriesComeInOrder) {
+  TestLog log;
+  auto encoded = encode_command(Heartbeat{});
+  Slice record = encode_record(log.header(1), 1, *encoded);
+  EXPECT_EQ(log.state.apply({log.state.position(), record}, true).error().code,
+            ErrorCode::kInternal);
+  EXPECT_EQ(log.state.apply({log.state.position() + 2, record}, true).error().code,
+            ErrorCode::kInternal);
+}
+
+TEST(State, ANewerCommandStopsWithoutEffect) {
+  TestLog log;
+  RecordHeader header = log.header(1);
+  auto allocate = encode_command(AllocateProducerIds{});
+  std::vector<std::byte> body = *allocate;
+  for (int byte : {120, 0, 0})
+    body.push_back(static_cast<std::byte>(byte));  // type 120, version 0, no body
+  auto applied = log.state.apply({log.state.position() + 1, encode_record(header, 2, body)}, true);
+  ASSERT_FALSE(applied);
+  EXPECT_EQ(applied.error().code, ErrorCode::kInvalid);
+  EXPECT_NE(applied.error().message.find("type 120 was written by a newer Weir"),
+            std::string::npos);
+  body = *allocate;
+  body[1] = std::byte{1};  // version 1
+  applied = log.state.apply({log.state.position() + 1, encode_record(header, 1, body)}, true);
+  EXPECT_EQ(applied.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(log.state.tables().next_producer_id, 0);
+}
+
+TEST(State, DamagedRecordsAreRefused) {
+  TestLog log;
+  TopicId topic = log.create_topic("orders");
+  log.apply(ObjectBuilder(1).run(topic).batch(5));
+  Slice good = log.entries.back().bytes;
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    auto applied = log.state.apply({log.state.position() + 1, good.sub(0, size)}, true);
+    ASSERT_FALSE(applied) << size;
+    EXPECT_EQ(applied.error().code, ErrorCode::kCorrupt) << size;
+  }
+}
+
+TEST(HashChain, DependsOnEveryEntryAndForgetsOldOnes) {
+  HashChain a;
+  HashChain b;
+  a.add(as_bytes("x"));
+  b.add(as_bytes("y"));
+  a.add(as_bytes("z"));
+  b.add(as_bytes("z"));
+  EXPECT_NE(a.hash(), b.hash());
+  EXPECT_EQ(a.at(2), a.hash());
+  EXPECT_EQ(a.at(0), 0U);
+  EXPECT_FALSE(a.at(3));
+  std::uint64_t at_two = a.hash();
+  for (std::size_t i = 0; i < HashChain::kWindow - 1; ++i) a.add(as_bytes("e"));
+  EXPECT_EQ(a.at(2), at_two);
+  a.add(as_bytes("e"));
+  EXPECT_FALSE(a.at(2));
+  HashChain later(100, 5);
+  EXPECT_EQ(later.at(100), 5U);
+  EXPECT_FALSE(later.at(99));
+}
+
+TEST(Record, JsonNamesCommands) {
+  TestLog log;
+  log.apply(AllocateProducerIds{.count = 5});
+  auto json = record_to_json(log.entries.back());
+  ASSERT_TRUE(json);
+  EXPECT_NE(
+      json->find(
+          R"({"position":3,"broker":1,"epoch":2,"sequence":0,"time":1700000000000,"known":2,)"),
+      std::string::npos)
+      << *json;
+  EXPECT_NE(json->find(R"("commands":[{"type":"AllocateProducerIds","command":{"count":5}}])"),
+            std::string::npos)
+      << *json;
+}
+
+}  // namespace
+}  // namespace weir::metadata
