@@ -1,0 +1,47 @@
+#include "compaction/object_deleter.h"
+
+#include "runtime/log.h"
+#include "storage/wal_object.h"
+
+namespace weir::compaction {
+
+ObjectDeleter::ObjectDeleter(metadata::Coordinator& coordinator, storage::ObjectStore& store,
+                             Clock& clock, Duration grace, MetricsRegistry& metrics)
+    : coordinator_(coordinator),
+      store_(store),
+      clock_(clock),
+      grace_(grace),
+      deleted_(metrics.counter("weir_deleted_objects_total",
+                               "Objects that were deleted after their grace period.")),
+      deleted_bytes_(
+          metrics.counter("weir_deleted_object_bytes_total", "Bytes of the deleted objects.")) {}
+
+Task<Result<std::size_t>> ObjectDeleter::run_once() {
+  auto grace_ms = std::chrono::duration_cast<std::chrono::milliseconds>(grace_).count();
+  auto objects = co_await coordinator_.deletable_objects(clock_.wall_ms() - grace_ms, kBatch);
+  if (objects.empty()) co_return 0;
+  std::vector<storage::ObjectKey> keys;
+  metadata::ForgetObjects command;
+  ByteCount bytes = 0;
+  for (const metadata::DeletableObject& object : objects) {
+    keys.push_back(storage::wal_object_key(object.id.epoch, object.id.sequence));
+    command.objects.push_back({.epoch = object.id.epoch, .sequence = object.id.sequence});
+    bytes += object.size;
+  }
+  // First the bytes, then the memory of them: a crash between the two repeats the delete.
+  WEIR_CO_CHECK(co_await store_.remove(std::move(keys)));
+  WEIR_CO_CHECK(co_await coordinator_.submit(std::move(command)));
+  deleted_.add(objects.size());
+  deleted_bytes_.add(bytes);
+  co_return objects.size();
+}
+
+Task<void> ObjectDeleter::run(TaskGroup& group, Duration interval) {
+  while (co_await group.sleep(clock_, interval)) {
+    auto deleted = co_await run_once();
+    while (deleted && *deleted == kBatch && !group.stopping()) deleted = co_await run_once();
+    if (!deleted) log::warn("object.delete.failed", {{"error", deleted.error()}});
+  }
+}
+
+}  // namespace weir::compaction

@@ -1,0 +1,34 @@
+// Deletes objects that no extent names any more, after a grace period longer than the longest read,
+// and then forgets them in the metadata log. Two brokers that do it at the same time waste work, no
+// more. Owned by main.
+#pragma once
+#include "metadata/coordinator.h"
+#include "runtime/clock.h"
+#include "runtime/metrics.h"
+#include "runtime/task_group.h"
+#include "storage/object_store.h"
+
+namespace weir::compaction {
+
+class ObjectDeleter {
+ public:
+  ObjectDeleter(metadata::Coordinator& coordinator, storage::ObjectStore& store, Clock& clock,
+                Duration grace, MetricsRegistry& metrics);
+
+  // One pass over at most kBatch objects. How many were deleted.
+  Task<Result<std::size_t>> run_once();
+  // Passes until the group stops.
+  Task<void> run(TaskGroup& group, Duration interval);
+
+  static constexpr std::size_t kBatch = 1000;
+
+ private:
+  metadata::Coordinator& coordinator_;
+  storage::ObjectStore& store_;
+  Clock& clock_;
+  Duration grace_;
+  Counter& deleted_;
+  Counter& deleted_bytes_;
+};
+
+}  // namespace weir::compaction

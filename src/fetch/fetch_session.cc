@@ -1,0 +1,155 @@
+#include "fetch/fetch_session.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace weir::fetch {
+namespace {
+
+SessionKey key_of(const PartitionFetch& fetch) {
+  return {fetch.topic_id, fetch.topic, fetch.partition};
+}
+
+}  // namespace
+
+SessionEpoch next_epoch(SessionEpoch epoch) {
+  return epoch == std::numeric_limits<SessionEpoch>::max() ? 1 : epoch + 1;
+}
+
+std::size_t FetchSession::size() const {
+  std::lock_guard lock(mutex_);
+  return by_key_.size();
+}
+
+void FetchSession::update(std::span<const PartitionFetch> fetched,
+                          std::span<const SessionKey> forgotten) {
+  std::lock_guard lock(mutex_);
+  for (const PartitionFetch& fetch : fetched) {
+    auto at = by_key_.find(key_of(fetch));
+    if (at != by_key_.end()) {
+      at->second->fetch = fetch;
+      continue;
+    }
+    order_.push_back({.fetch = fetch});
+    by_key_.emplace(key_of(fetch), std::prev(order_.end()));
+  }
+  for (const SessionKey& key : forgotten) {
+    auto at = by_key_.find(key);
+    if (at == by_key_.end()) continue;
+    order_.erase(at->second);
+    by_key_.erase(at);
+  }
+}
+
+std::vector<PartitionFetch> FetchSession::partitions() const {
+  std::lock_guard lock(mutex_);
+  std::vector<PartitionFetch> out;
+  out.reserve(order_.size());
+  for (const Cached& cached : order_) out.push_back(cached.fetch);
+  return out;
+}
+
+bool FetchSession::must_answer(const SessionKey& key, const PartitionData& data) {
+  std::lock_guard lock(mutex_);
+  auto at = by_key_.find(key);
+  if (at == by_key_.end()) return true;
+  Cached& cached = *at->second;
+  bool must = !data.records.empty() || data.high_watermark != cached.answered_high_watermark ||
+              data.log_start_offset != cached.answered_log_start ||
+              data.error != kafka::KafkaError::kNone;
+  cached.answered_high_watermark = data.high_watermark;
+  cached.answered_log_start = data.log_start_offset;
+  // After an error the consumer does not know the watermark: the next answer names the partition
+  // again.
+  if (data.error != kafka::KafkaError::kNone) cached.answered_high_watermark = kNoOffset;
+  if (!data.records.empty()) order_.splice(order_.end(), order_, at->second);
+  return must;
+}
+
+FetchSessionCache::FetchSessionCache(std::size_t shards, SessionLimits limits, Clock& clock,
+                                     Rng rng)
+    : limits_(limits), slots_per_shard_((limits.slots + shards - 1) / shards), clock_(clock) {
+  for (std::size_t i = 0; i < shards; ++i) {
+    shards_.push_back(std::make_unique<Shard>());
+    shards_.back()->rng = Rng(rng.next());
+  }
+}
+
+SessionId FetchSessionCache::create(std::size_t shard_index,
+                                    std::shared_ptr<FetchSession> session) {
+  Shard& shard = *shards_[shard_index];
+  MonoTime now = clock_.now();
+  std::lock_guard lock(shard.mutex);
+  if (!make_room(shard, session->size(), now)) return kNoSession;
+  SessionId id = fresh_id(shard, shard_index);
+  shard.slots[id] = {.session = std::move(session), .epoch = 1, .created = now, .used = now};
+  return id;
+}
+
+// The session that was not used for longest goes first, if it is old enough; otherwise the smallest
+// that had its time, for a larger one (KIP-227, "Cache Eviction").
+bool FetchSessionCache::make_room(Shard& shard, std::size_t new_size, MonoTime now) const {
+  if (slots_per_shard_ == 0) return false;
+  if (shard.slots.size() < slots_per_shard_) return true;
+  auto oldest = std::ranges::min_element(shard.slots, {},
+                                         [](const auto& entry) { return entry.second.used; });
+  if (now - oldest->second.used > limits_.evict_after) {
+    shard.slots.erase(oldest);
+    return true;
+  }
+  auto smallest = shard.slots.end();
+  for (auto at = shard.slots.begin(); at != shard.slots.end(); ++at) {
+    if (now - at->second.created <= limits_.evict_after) continue;
+    if (smallest == shard.slots.end() ||
+        at->second.session->size() < smallest->second.session->size())
+      smallest = at;
+  }
+  if (smallest == shard.slots.end() || smallest->second.session->size() >= new_size) return false;
+  shard.slots.erase(smallest);
+  return true;
+}
+
+// A positive id that is free and belongs to the shard.
+SessionId FetchSessionCache::fresh_id(Shard& shard, std::size_t index) const {
+  const std::uint64_t shards = shards_.size();
+  const std::uint64_t choices = std::numeric_limits<SessionId>::max() / shards - 1;
+  while (true) {
+    auto id = static_cast<SessionId>((shard.rng.below(choices) + 1) * shards + index);
+    if (!shard.slots.contains(id)) return id;
+  }
+}
+
+std::expected<std::shared_ptr<FetchSession>, kafka::KafkaError> FetchSessionCache::acquire(
+    SessionId id, SessionEpoch epoch, bool uses_topic_ids) {
+  if (id <= 0) return std::unexpected(kafka::KafkaError::kFetchSessionIdNotFound);
+  Shard& shard = shard_of(id);
+  std::lock_guard lock(shard.mutex);
+  auto at = shard.slots.find(id);
+  if (at == shard.slots.end()) return std::unexpected(kafka::KafkaError::kFetchSessionIdNotFound);
+  if (at->second.epoch != epoch)
+    return std::unexpected(kafka::KafkaError::kInvalidFetchSessionEpoch);
+  if (at->second.session->uses_topic_ids() != uses_topic_ids) {
+    return std::unexpected(kafka::KafkaError::kFetchSessionTopicIdError);
+  }
+  at->second.epoch = next_epoch(epoch);
+  at->second.used = clock_.now();
+  return at->second.session;
+}
+
+void FetchSessionCache::remove(SessionId id) {
+  if (id <= 0) return;
+  Shard& shard = shard_of(id);
+  std::lock_guard lock(shard.mutex);
+  shard.slots.erase(id);
+}
+
+std::size_t FetchSessionCache::size() const {
+  std::size_t total = 0;
+  for (const auto& shard : shards_) {
+    std::lock_guard lock(shard->mutex);
+    total += shard->slots.size();
+  }
+  return total;
+}
+
+}  // namespace weir::fetch

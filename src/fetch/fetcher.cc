@@ -1,0 +1,231 @@
+#include "fetch/fetcher.h"
+
+#include "fetch/batch_assembly.h"
+#include "fetch/read_plan.h"
+#include "kafka/error_map.h"
+#include "runtime/log.h"
+#include "runtime/task_group.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/this_coro.hpp>
+
+namespace weir::fetch {
+namespace {
+
+using kafka::KafkaError;
+
+// Objects that one fetch reads at the same time.
+constexpr std::size_t kParallelReads = 8;
+
+}  // namespace
+
+Fetcher::Fetcher(metadata::Coordinator& coordinator, ObjectReader& reader, Waiters& waiters,
+                 Clock& clock, MetricsRegistry& metrics)
+    : coordinator_(coordinator),
+      reader_(reader),
+      waiters_(waiters),
+      clock_(clock),
+      bytes_out_(
+          metrics.counter("weir_fetch_bytes_total", "Bytes of record batches sent to consumers.")),
+      failed_reads_(metrics.counter("weir_fetch_failed_reads_total",
+                                    "Extents that could not be read or are damaged.")),
+      read_time_(metrics.histogram("weir_fetch_read_seconds",
+                                   "Time to read and assemble the records of one fetch.",
+                                   HistogramKind::kLatency)) {}
+
+Task<std::vector<PartitionData>> Fetcher::fetch(std::vector<PartitionFetch> partitions,
+                                                FetchOptions options) {
+  std::vector<Target> targets = resolve(std::move(partitions));
+  co_await wait_for_data(targets, options);
+  MonoTime start = clock_.now();
+  co_await read_all(targets, options);
+  read_time_.observe(clock_.now() - start);
+  std::vector<PartitionData> answers;
+  answers.reserve(targets.size());
+  for (Target& target : targets) answers.push_back(std::move(target.data));
+  co_return answers;
+}
+
+void Fetcher::stop_waiting() {
+  stop_waiting_ = true;
+  waiters_.wake_all();
+}
+
+std::vector<Fetcher::Target> Fetcher::resolve(std::vector<PartitionFetch> partitions) const {
+  auto image = coordinator_.image();
+  std::vector<Target> targets;
+  targets.reserve(partitions.size());
+  for (PartitionFetch& request : partitions) {
+    Target target;
+    target.topic =
+        request.topic_id.is_zero() ? image->topic(request.topic) : image->topic(request.topic_id);
+    target.id = {target.topic ? target.topic->id : TopicId{}, request.partition};
+    target.request = std::move(request);
+    targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
+void Fetcher::look_at(Target& target) {
+  const PartitionFetch& request = target.request;
+  const metadata::PartitionCell* cell =
+      target.topic ? target.topic->partition(request.partition) : nullptr;
+  target.data = {};
+  target.view =
+      cell != nullptr ? cell->view() : metadata::PartitionView{.deleted = true, .extents = {}};
+  if (target.view.deleted) {
+    bool is_unknown_id = !request.topic_id.is_zero() && (!target.topic || cell != nullptr);
+    target.data.error =
+        is_unknown_id ? KafkaError::kUnknownTopicId : KafkaError::kUnknownTopicOrPartition;
+    return;
+  }
+  target.data.error = check_leader_epoch(request.current_leader_epoch, target.view.leader_epoch);
+  if (target.data.error != KafkaError::kNone) return;
+  if (request.fetch_offset < target.view.log_start ||
+      request.fetch_offset > target.view.high_watermark) {
+    target.data.error = KafkaError::kOffsetOutOfRange;
+    return;
+  }
+  target.data.high_watermark = target.view.high_watermark;
+  target.data.last_stable_offset = target.view.high_watermark;
+  target.data.log_start_offset = target.view.log_start;
+}
+
+Fetcher::Survey Fetcher::survey(std::vector<Target>& targets, const FetchOptions& options) const {
+  Survey out;
+  for (Target& target : targets) {
+    look_at(target);
+    if (target.data.error != KafkaError::kNone) {
+      out.has_error = true;
+      out.is_out_of_range |= target.data.error == KafkaError::kOffsetOutOfRange;
+      continue;
+    }
+    if (out.available >= options.min_bytes) continue;
+    auto limit = static_cast<ByteCount>(std::max(target.request.max_bytes, 0));
+    ByteCount bytes =
+        available_bytes(target.view, target.request.fetch_offset, std::max<ByteCount>(limit, 1));
+    out.available += std::min(bytes, std::max<ByteCount>(limit, 1));
+  }
+  return out;
+}
+
+Task<void> Fetcher::wait_for_data(std::vector<Target>& targets, const FetchOptions& options) {
+  const MonoTime deadline = clock_.now() + options.max_wait;
+  auto is_enough = [&](const Survey& survey) {
+    return targets.empty() || survey.has_error || survey.available >= options.min_bytes;
+  };
+  Survey now = survey(targets, options);
+  while (!is_enough(now) && clock_.now() < deadline && !stop_waiting_) {
+    std::vector<TopicPartition> ids;
+    ids.reserve(targets.size());
+    for (const Target& target : targets) ids.push_back(target.id);
+    OneShot<bool> woken;
+    Waiters::Enlisted enlisted(waiters_, options.core, std::move(ids), woken);
+    // What came between the look and the enlisting would wake nobody: look again.
+    now = survey(targets, options);
+    if (is_enough(now) || stop_waiting_) break;
+    auto timer = clock_.call_at(deadline, co_await boost::asio::this_coro::executor,
+                                [woken]() mutable { woken.set(false); });
+    co_await woken.wait();
+    timer->cancel();
+    now = survey(targets, options);
+  }
+  if (now.is_out_of_range) co_await confirm_out_of_range(targets);
+}
+
+// This broker may be behind: OFFSET_OUT_OF_RANGE makes consumers jump, so it is never said without
+// asking the log.
+Task<void> Fetcher::confirm_out_of_range(std::vector<Target>& targets) {
+  Status caught_up = co_await coordinator_.catch_up();
+  for (Target& target : targets) {
+    if (target.data.error != KafkaError::kOffsetOutOfRange) continue;
+    look_at(target);
+    if (!caught_up && target.data.error == KafkaError::kOffsetOutOfRange) {
+      target.data.error = KafkaError::kOffsetNotAvailable;
+    }
+  }
+}
+
+Task<void> Fetcher::read_all(std::vector<Target>& targets, const FetchOptions& options) {
+  std::vector<Read> reads;
+  ByteCount planned = 0;
+  for (Target& target : targets) {
+    if (target.data.error != KafkaError::kNone ||
+        planned >= std::max<ByteCount>(options.max_bytes, 1))
+      continue;
+    auto wanted = static_cast<ByteCount>(std::max(target.request.max_bytes, 0));
+    ByteCount limit = std::min(wanted, std::max<ByteCount>(options.max_bytes, 1) - planned);
+    target.extents =
+        extents_from(target.view, target.request.fetch_offset, std::max<ByteCount>(limit, 1));
+    ByteCount bytes = 0;
+    for (const metadata::Extent& extent : target.extents) {
+      reads.push_back({.extent = &extent});
+      bytes += extent.byte_length;
+    }
+    planned += std::min(bytes, limit);
+  }
+  co_await load(reads);
+  ByteCount sent = 0;
+  std::size_t first = 0;
+  for (Target& target : targets) {
+    std::span<Read> own = std::span(reads).subspan(first, target.extents.size());
+    first += own.size();
+    if (own.empty()) continue;
+    ByteCount left = options.max_bytes > sent ? options.max_bytes - sent : 0;
+    ByteCount limit = std::min(left, static_cast<ByteCount>(std::max(target.request.max_bytes, 0)));
+    assemble(target, own, sent == 0, limit);
+    sent += target.data.records.size();
+  }
+  bytes_out_.add(sent);
+}
+
+Task<void> Fetcher::load(std::vector<Read>& reads) {
+  auto next = std::make_shared<std::size_t>(0);
+  if (reads.size() <= 1) {
+    co_await load_from(reads, next);
+    co_return;
+  }
+  TaskGroup group;
+  Executor executor = co_await boost::asio::this_coro::executor;
+  for (std::size_t i = 0; i < std::min(reads.size(), kParallelReads); ++i)
+    group.spawn(executor, load_from(reads, next));
+  co_await group.join();
+}
+
+Task<void> Fetcher::load_from(std::vector<Read>& reads, std::shared_ptr<std::size_t> next) {
+  while (*next < reads.size()) {
+    Read& read = reads[(*next)++];
+    read.bytes = co_await reader_.read(*read.extent);
+  }
+}
+
+void Fetcher::assemble(Target& target, std::span<Read> reads, bool at_least_one,
+                       ByteCount max_bytes) {
+  BatchAssembly assembly(target.request.fetch_offset,
+                         {.max_bytes = max_bytes, .at_least_one = at_least_one});
+  for (Read& read : reads) {
+    if (!read.bytes) {
+      if (assembly.size() == 0) fail_read(target, read.bytes.error());
+      break;
+    }
+    Result<bool> more = assembly.add(*read.extent, std::move(*read.bytes));
+    // What lies before the damage is served; the next fetch starts at it and gets the error.
+    if (!more && assembly.size() == 0) fail_read(target, more.error());
+    if (!more || !*more) break;
+  }
+  target.data.records = assembly.take();
+}
+
+void Fetcher::fail_read(Target& target, const Error& error) {
+  failed_reads_.add();
+  // An object may be gone because its records were deleted since the view was taken.
+  look_at(target);
+  if (target.data.error != KafkaError::kNone) return;
+  target.data.error = kafka::read_error(error.code);
+  log::warn("fetch.read.failed", {{"topic", target.topic->name},
+                                  {"partition", target.request.partition},
+                                  {"offset", target.request.fetch_offset},
+                                  {"error", error.to_string()}});
+}
+
+}  // namespace weir::fetch

@@ -1,0 +1,359 @@
+#include "fetch/fetcher.h"
+
+#include "fetch/offset_lookup.h"
+#include "kafka/records/batch_builder.h"
+#include "kafka/records/record_batch.h"
+#include "metadata/memory_coordinator.h"
+#include "runtime/test_loop.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+namespace weir::fetch {
+namespace {
+
+using kafka::KafkaError;
+using std::chrono::milliseconds;
+
+constexpr TopicId kTopic{7, 7};
+
+// Keeps the bytes of each extent as they were committed; fails or damages those that a test names.
+class FakeReader final : public ObjectReader {
+ public:
+  Task<Result<Chain>> read(metadata::Extent extent) override {
+    ++reads;
+    if (missing.contains(extent.object.sequence))
+      co_return fail(ErrorCode::kNotFound, "no such object");
+    Slice object = objects.at(extent.object.sequence).flatten();
+    Slice bytes =
+        object.sub(extent.byte_offset,
+                   std::min<std::size_t>(extent.byte_length, object.size() - extent.byte_offset));
+    if (!damaged.contains(extent.object.sequence)) co_return Chain(bytes);
+    std::vector<std::byte> copy(bytes.bytes().begin(), bytes.bytes().end());
+    copy.back() ^= std::byte{1};
+    co_return Chain(Slice::of(std::move(copy)));
+  }
+
+  std::map<std::int64_t, Chain> objects;
+  std::set<std::int64_t> missing;
+  std::set<std::int64_t> damaged;
+  int reads = 0;
+};
+
+class FetcherTest : public ::testing::Test {
+ protected:
+  FetcherTest() {
+    coordinator_.add_listener(waiters_);
+    coordinator_.apply(
+        metadata::CreateTopics{.topics = {{.name = "t", .id = kTopic, .partitions = 3}}});
+  }
+  ~FetcherTest() override {
+    fetcher_.stop_waiting();
+    context_.restart();
+    context_.poll();
+  }
+
+  static Slice batch_of(std::vector<TimestampMs> timestamps, std::size_t value_size = 10) {
+    kafka::RecordBatchBuilder builder({});
+    std::string value(value_size, 'v');
+    for (TimestampMs timestamp : timestamps)
+      builder.append(timestamp, std::nullopt, as_bytes(value));
+    return *builder.build();
+  }
+
+  // One object with these batches of one partition.
+  std::int64_t commit(PartitionIndex partition, const std::vector<Slice>& batches) {
+    std::int64_t sequence = ++sequence_;
+    metadata::CommitObject command{
+        .object_sequence = sequence,
+        .runs = {{.topic = kTopic,
+                  .partition = partition,
+                  .batch_count = static_cast<std::uint32_t>(batches.size())}}};
+    for (const Slice& batch : batches) {
+      kafka::RecordBatchView view(batch.bytes());
+      command.batches.push_back({.length = static_cast<std::uint32_t>(batch.size()),
+                                 .last_offset_delta = view.last_offset_delta(),
+                                 .max_timestamp = view.max_timestamp()});
+      reader_.objects[sequence].append(batch);
+    }
+    command.object_size = static_cast<std::uint32_t>(reader_.objects[sequence].size());
+    auto result = coordinator_.apply(command);
+    EXPECT_EQ(result.error, KafkaError::kNone);
+    return sequence;
+  }
+
+  static PartitionFetch at(Offset offset, PartitionIndex partition = 0,
+                           std::int32_t max_bytes = 1 << 20) {
+    return {
+        .topic_id = kTopic, .partition = partition, .fetch_offset = offset, .max_bytes = max_bytes};
+  }
+
+  std::vector<PartitionData> fetch(std::vector<PartitionFetch> partitions,
+                                   FetchOptions options = {.max_bytes = 1 << 20}) {
+    return run_task(context_, fetcher_.fetch(std::move(partitions), options));
+  }
+
+  // Base offsets of the batches in an answer; each must be whole.
+  static std::vector<Offset> bases(const PartitionData& data) {
+    std::vector<Offset> out;
+    Slice all = data.records.flatten();
+    kafka::BatchRun run(all.bytes());
+    while (auto batch = run.next()) {
+      EXPECT_TRUE(batch->crc_matches());
+      out.push_back(batch->base_offset());
+    }
+    EXPECT_TRUE(run.status());
+    return out;
+  }
+
+  // Starts a fetch that may wait; the answer arrives in the returned place.
+  std::shared_ptr<std::optional<std::vector<PartitionData>>> start(
+      std::vector<PartitionFetch> partitions, FetchOptions options) {
+    auto place = std::make_shared<std::optional<std::vector<PartitionData>>>();
+    boost::asio::co_spawn(context_, fetcher_.fetch(std::move(partitions), options),
+                          [place](const std::exception_ptr&, std::vector<PartitionData> data) {
+                            *place = std::move(data);
+                          });
+    poll();
+    return place;
+  }
+  void poll() {
+    context_.restart();
+    context_.poll();
+  }
+
+  ManualClock clock_;
+  boost::asio::io_context context_;
+  metadata::MemoryCoordinator coordinator_{clock_, context_.get_executor()};
+  FakeReader reader_;
+  Waiters waiters_{1};
+  MetricsRegistry metrics_;
+  Fetcher fetcher_{coordinator_, reader_, waiters_, clock_, metrics_};
+  std::int64_t sequence_ = 0;
+};
+
+TEST_F(FetcherTest, ReturnsTheWholeBatchThatHoldsTheOffset) {
+  commit(0, {batch_of({1, 2, 3}), batch_of({4, 5, 6})});
+  EXPECT_EQ(bases(fetch({at(0)})[0]), (std::vector<Offset>{0, 3}));
+  EXPECT_EQ(bases(fetch({at(1)})[0]), (std::vector<Offset>{0, 3}));
+  EXPECT_EQ(bases(fetch({at(5)})[0]), (std::vector<Offset>{3}));
+  auto end = fetch({at(6)});
+  EXPECT_EQ(end[0].error, KafkaError::kNone);
+  EXPECT_TRUE(end[0].records.empty());
+  EXPECT_EQ(end[0].high_watermark, 6);
+  EXPECT_EQ(end[0].log_start_offset, 0);
+}
+
+TEST_F(FetcherTest, CrossesObjectsInOffsetOrder) {
+  commit(0, {batch_of({1, 2})});
+  commit(1, {batch_of({1})});
+  commit(0, {batch_of({3})});
+  EXPECT_EQ(bases(fetch({at(0)})[0]), (std::vector<Offset>{0, 2}));
+}
+
+TEST_F(FetcherTest, TheFirstPartitionWithRecordsIgnoresTheLimits) {
+  commit(1, {batch_of({1}, 500), batch_of({2}, 500)});
+  commit(2, {batch_of({1}, 500)});
+  auto got = fetch({at(0, 0, 1), at(0, 1, 1), at(0, 2, 1)}, {.max_bytes = 1});
+  EXPECT_TRUE(got[0].records.empty());
+  EXPECT_EQ(bases(got[1]), std::vector<Offset>{0});
+  EXPECT_TRUE(got[2].records.empty());
+}
+
+TEST_F(FetcherTest, LaterPartitionsShareWhatIsLeft) {
+  Slice batch = batch_of({1}, 500);
+  for (PartitionIndex partition : {0, 1, 2}) commit(partition, {batch, batch});
+  auto limit = batch.size() * 3 + 10;
+  auto got = fetch({at(0, 0), at(0, 1), at(0, 2)}, {.max_bytes = limit});
+  EXPECT_EQ(bases(got[0]).size(), 2U);
+  EXPECT_EQ(bases(got[1]).size(), 1U);
+  EXPECT_TRUE(got[2].records.empty());
+}
+
+TEST_F(FetcherTest, APartitionsLimitCutsAtABatch) {
+  Slice batch = batch_of({1}, 500);
+  commit(0, {batch, batch, batch});
+  auto limit = static_cast<std::int32_t>(batch.size() * 2 + 10);
+  EXPECT_EQ(bases(fetch({at(0, 0, limit)})[0]).size(), 2U);
+}
+
+TEST_F(FetcherTest, AnswersErrorsOfPartitionsOneByOne) {
+  commit(0, {batch_of({1})});
+  PartitionFetch no_topic{.topic = "nothing", .partition = 0, .max_bytes = 100};
+  PartitionFetch no_id{.topic_id = {9, 9}, .partition = 0, .max_bytes = 100};
+  PartitionFetch old_epoch = at(0);
+  old_epoch.current_leader_epoch = 3;
+  auto got = fetch({no_topic, no_id, at(0, 99), at(7), at(-1), old_epoch, at(0)},
+                   {.max_wait = milliseconds(500), .min_bytes = 1000, .max_bytes = 1 << 20});
+  EXPECT_EQ(got[0].error, KafkaError::kUnknownTopicOrPartition);
+  EXPECT_EQ(got[1].error, KafkaError::kUnknownTopicId);
+  EXPECT_EQ(got[2].error, KafkaError::kUnknownTopicOrPartition);
+  EXPECT_EQ(got[3].error, KafkaError::kOffsetOutOfRange);
+  EXPECT_EQ(got[3].high_watermark, kNoOffset);
+  EXPECT_EQ(got[4].error, KafkaError::kOffsetOutOfRange);
+  EXPECT_EQ(got[5].error, KafkaError::kUnknownLeaderEpoch);
+  EXPECT_EQ(bases(got[6]), std::vector<Offset>{0});
+}
+
+TEST_F(FetcherTest, OutOfRangeIsNotSaidWithoutTheLog) {
+  coordinator_.set_failure(Error{ErrorCode::kUnavailable, "down"});
+  EXPECT_EQ(fetch({at(7)})[0].error, KafkaError::kOffsetNotAvailable);
+  coordinator_.set_failure(std::nullopt);
+}
+
+TEST_F(FetcherTest, ReadsBelowTheLogStartAreOutOfRange) {
+  commit(0, {batch_of({1, 2, 3})});
+  commit(0, {batch_of({4})});
+  coordinator_.apply(
+      metadata::TrimLogs{.trims = {{.topic = kTopic, .partition = 0, .log_start = 2}}});
+  EXPECT_EQ(fetch({at(1)})[0].error, KafkaError::kOffsetOutOfRange);
+  // The log start lies within a batch, which is served whole.
+  auto got = fetch({at(2)});
+  EXPECT_EQ(bases(got[0]), (std::vector<Offset>{0, 3}));
+  EXPECT_EQ(got[0].log_start_offset, 2);
+}
+
+TEST_F(FetcherTest, WaitsForEnoughBytesAndIsWokenByCommits) {
+  auto waiting = start({at(0), at(0, 1)},
+                       {.max_wait = milliseconds(500), .min_bytes = 1, .max_bytes = 1 << 20});
+  EXPECT_FALSE(waiting->has_value());
+  EXPECT_GT(waiters_.waiting(), 0U);
+  commit(2, {batch_of({1})});  // not a partition it asked for
+  poll();
+  EXPECT_FALSE(waiting->has_value());
+  commit(1, {batch_of({1})});
+  poll();
+  ASSERT_TRUE(waiting->has_value());
+  EXPECT_EQ(bases((**waiting)[1]), std::vector<Offset>{0});
+  EXPECT_EQ(waiters_.waiting(), 0U);
+}
+
+TEST_F(FetcherTest, GoesOnWaitingWhileThereIsTooLittle) {
+  auto waiting =
+      start({at(0)}, {.max_wait = milliseconds(500), .min_bytes = 1000, .max_bytes = 1 << 20});
+  commit(0, {batch_of({1}, 600)});
+  poll();
+  EXPECT_FALSE(waiting->has_value());
+  commit(0, {batch_of({1}, 600)});
+  poll();
+  ASSERT_TRUE(waiting->has_value());
+  EXPECT_EQ(bases((**waiting)[0]).size(), 2U);
+}
+
+TEST_F(FetcherTest, AnswersEmptyAtTheDeadline) {
+  auto waiting =
+      start({at(0)}, {.max_wait = milliseconds(500), .min_bytes = 1, .max_bytes = 1 << 20});
+  clock_.advance(milliseconds(499));
+  poll();
+  EXPECT_FALSE(waiting->has_value());
+  clock_.advance(milliseconds(1));
+  poll();
+  ASSERT_TRUE(waiting->has_value());
+  EXPECT_TRUE((**waiting)[0].records.empty());
+  EXPECT_EQ((**waiting)[0].error, KafkaError::kNone);
+}
+
+TEST_F(FetcherTest, ADeletedTopicEndsTheWait) {
+  auto waiting =
+      start({at(0)}, {.max_wait = milliseconds(500), .min_bytes = 1, .max_bytes = 1 << 20});
+  coordinator_.apply(metadata::DeleteTopics{.topics = {kTopic}});
+  poll();
+  ASSERT_TRUE(waiting->has_value());
+  EXPECT_EQ((**waiting)[0].error, KafkaError::kUnknownTopicId);
+}
+
+TEST_F(FetcherTest, DamageIsAnErrorOfItsPartitionOnly) {
+  reader_.damaged.insert(commit(0, {batch_of({1})}));
+  reader_.missing.insert(commit(1, {batch_of({1})}));
+  commit(2, {batch_of({1})});
+  auto got = fetch({at(0), at(0, 1), at(0, 2)});
+  EXPECT_EQ(got[0].error, KafkaError::kCorruptMessage);
+  EXPECT_EQ(got[1].error, KafkaError::kKafkaStorageError);
+  EXPECT_EQ(bases(got[2]), std::vector<Offset>{0});
+}
+
+TEST_F(FetcherTest, WhatLiesBeforeTheDamageIsServed) {
+  commit(0, {batch_of({1})});
+  reader_.damaged.insert(commit(0, {batch_of({2})}));
+  auto got = fetch({at(0)});
+  EXPECT_EQ(got[0].error, KafkaError::kNone);
+  EXPECT_EQ(bases(got[0]), std::vector<Offset>{0});
+  EXPECT_EQ(fetch({at(1)})[0].error, KafkaError::kCorruptMessage);
+}
+
+TEST_F(FetcherTest, AnExtentWhoseBatchesDoNotAddUpIsCorrupt) {
+  std::int64_t object = commit(0, {batch_of({1, 2, 3})});
+  reader_.objects[object] = Chain(batch_of({1, 2}));
+  EXPECT_EQ(bases(fetch({at(0)})[0]), std::vector<Offset>{0});
+  EXPECT_EQ(fetch({at(2)})[0].error, KafkaError::kCorruptMessage);
+}
+
+TEST_F(FetcherTest, LogAppendTimeIsStampedOnReading) {
+  coordinator_.apply(metadata::AlterConfigs{
+      .name = "t", .sets = {{.name = "message.timestamp.type", .value = "LogAppendTime"}}});
+  commit(0, {batch_of({1, 2, 3})});
+  auto got = fetch({at(0)});
+  Slice all = got[0].records.flatten();
+  kafka::RecordBatchView batch(all.bytes());
+  EXPECT_TRUE(batch.is_log_append_time());
+  EXPECT_TRUE(batch.crc_matches());
+  EXPECT_EQ(batch.max_timestamp(), clock_.wall_ms());
+}
+
+class OffsetLookupTest : public FetcherTest {
+ protected:
+  metadata::PartitionView view() { return coordinator_.image()->topic("t")->partition(0)->view(); }
+  std::optional<FoundOffset> at_or_after(TimestampMs target) {
+    return *run_task(context_, lookup_.at_or_after(view(), target));
+  }
+  std::optional<FoundOffset> greatest() { return *run_task(context_, lookup_.greatest(view())); }
+
+  OffsetLookup lookup_{reader_};
+};
+
+TEST_F(OffsetLookupTest, FindsTheRecordNotTheBatch) {
+  commit(0, {batch_of({10, 20, 30})});
+  commit(0, {batch_of({40, 50})});
+  EXPECT_EQ(at_or_after(20)->offset, 1);
+  EXPECT_EQ(at_or_after(21)->offset, 2);
+  EXPECT_EQ(at_or_after(21)->timestamp, 30);
+  EXPECT_EQ(at_or_after(31)->offset, 3);
+  EXPECT_EQ(at_or_after(0)->offset, 0);
+  EXPECT_FALSE(at_or_after(51));
+}
+
+TEST_F(OffsetLookupTest, CreateTimesNeedNotBeSorted) {
+  commit(0, {batch_of({10, 90, 20})});
+  commit(0, {batch_of({30, 40})});
+  EXPECT_EQ(at_or_after(35)->offset, 1);
+  EXPECT_EQ(greatest()->offset, 1);
+}
+
+TEST_F(OffsetLookupTest, RecordsBeforeTheLogStartDoNotCount) {
+  commit(0, {batch_of({90, 20, 30})});
+  coordinator_.apply(
+      metadata::TrimLogs{.trims = {{.topic = kTopic, .partition = 0, .log_start = 1}}});
+  EXPECT_EQ(at_or_after(10)->offset, 1);
+  EXPECT_FALSE(at_or_after(31));
+}
+
+TEST_F(OffsetLookupTest, TheGreatestIsTheFirstOfEqualOnes) {
+  EXPECT_FALSE(greatest());
+  commit(0, {batch_of({10, 50, 50})});
+  commit(0, {batch_of({50})});
+  EXPECT_EQ(greatest()->offset, 1);
+  EXPECT_EQ(greatest()->timestamp, 50);
+}
+
+TEST_F(OffsetLookupTest, WithLogAppendTimeTheFirstRecordOfTheBatchIsFound) {
+  coordinator_.apply(metadata::AlterConfigs{
+      .name = "t", .sets = {{.name = "message.timestamp.type", .value = "LogAppendTime"}}});
+  commit(0, {batch_of({10, 20, 30})});
+  EXPECT_EQ(at_or_after(clock_.wall_ms())->offset, 0);
+  EXPECT_EQ(at_or_after(1)->timestamp, clock_.wall_ms());
+  EXPECT_FALSE(at_or_after(clock_.wall_ms() + 1));
+}
+
+}  // namespace
+}  // namespace weir::fetch
