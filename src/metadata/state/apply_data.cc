@@ -17,10 +17,7 @@ void mark(Changes& changes, const TopicPartition& name, PartitionState& partitio
 class Commit {
  public:
   Commit(Tables& tables, ApplyContext& context, const CommitObject& command)
-      : tables_(tables),
-        context_(context),
-        command_(command),
-        object_{context.epoch, command.object_sequence} {}
+      : tables_(tables), context_(context), command_(command) {}
 
   CommandResult run() {
     if (context_.want_results) result_.batches.reserve(command_.batches.size());
@@ -29,7 +26,7 @@ class Commit {
       commit_run(run, {batches, run.batch_count});
       batches += run.batch_count;
     }
-    tables_.objects.add(object_, command_.object_size, extents_, context_.now);
+    tables_.objects.add(command_.object, command_.object_size, extents_, context_.now);
     return std::move(result_);
   }
 
@@ -91,7 +88,7 @@ class Commit {
     }
     open_ = true;
     extent_ = {.base_offset = base,
-               .object = object_,
+               .object = command_.object,
                .max_timestamp = timestamp,
                .append_time = context_.now,
                .last_offset_delta = records - 1,
@@ -115,7 +112,6 @@ class Commit {
   Tables& tables_;
   ApplyContext& context_;
   const CommitObject& command_;
-  const ObjectId object_;
   TopicState* topic_ = nullptr;
   std::uint32_t byte_offset_ = 0;
   bool open_ = false;
@@ -127,9 +123,10 @@ class Commit {
 }  // namespace
 
 CommandResult apply(Tables& tables, ApplyContext& context, const CommitObject& command) {
-  ObjectId id{context.epoch, command.object_sequence};
-  if (!check(command) || tables.objects.objects().find(id) != nullptr)
+  bool own = command.object.epoch == context.epoch;
+  if (!own || !check(command) || tables.objects.objects().find(command.object) != nullptr) {
     return {.error = KafkaError::kInvalidRequest};
+  }
   return Commit(tables, context, command).run();
 }
 

@@ -40,7 +40,7 @@ TEST(CommitObjects, OneRunIsOneExtent) {
   PartitionView view = log.view(topic, 1);
   ASSERT_EQ(view.extents.size(), 1U);
   EXPECT_EQ(view.extents[0], (Extent{.base_offset = 0,
-                                     .object = {log.header().epoch, 4},
+                                     .object = {log.epoch(), 4},
                                      .max_timestamp = 90,
                                      .append_time = TestLog::kStart,
                                      .last_offset_delta = 5,
@@ -108,8 +108,19 @@ TEST(CommitObjects, AnObjectIsCommittedOnce) {
   EXPECT_TRUE(again.batches.empty());
   EXPECT_EQ(log.view(topic).high_watermark, 1);
   // Another broker's object with the same sequence is another object.
-  EXPECT_EQ(log.append({ObjectBuilder(1).run(topic).batch(1)}, 2).at(0).batches.at(0).base_offset,
+  EXPECT_EQ(log.append({ObjectBuilder({log.epoch(2), 1}).run(topic).batch(1)}, 2)
+                .at(0)
+                .batches.at(0)
+                .base_offset,
             1);
+}
+
+TEST(CommitObjects, AnObjectOfAnotherEpochIsRefused) {
+  TestLog log;
+  TopicId topic = log.create_topic("orders");
+  Command command = ObjectBuilder({log.epoch(2), 1}).run(topic).batch(1);
+  EXPECT_EQ(log.apply(command).error, KafkaError::kInvalidRequest);
+  EXPECT_EQ(log.append({command}, 2).at(0).batches.at(0).base_offset, 0);
 }
 
 TEST(CommitObjects, AnObjectThatDoesNotFitTogetherHasNoEffect) {
@@ -211,7 +222,7 @@ TEST(TrimLogs, MinusOneIsTheHighWatermark) {
 TEST(Objects, BecomeDeletableWithTheirLastExtent) {
   TestLog log;
   TopicId topic = log.create_topic("orders", 2);
-  BrokerEpoch epoch = log.header().epoch;
+  BrokerEpoch epoch = log.epoch();
   log.apply(ObjectBuilder(1).run(topic, 0).batch(1).run(topic, 1).batch(1));
   log.now += 10;
   trim(log, topic, -1, 0);
@@ -243,7 +254,7 @@ TEST(Objects, WithoutALiveExtentAreDeletableAtOnce) {
 TEST(Objects, AreForgottenOnlyWithoutExtents) {
   TestLog log;
   TopicId topic = log.create_topic("orders");
-  BrokerEpoch epoch = log.header().epoch;
+  BrokerEpoch epoch = log.epoch();
   log.apply(ObjectBuilder(1).run(topic).batch(1));
   ForgetObjects forget;
   forget.objects = {{epoch, 1}, {epoch, 77}};

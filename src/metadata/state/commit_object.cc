@@ -125,9 +125,9 @@ Status check_batch(const ObjectBatch& batch, std::size_t index) {
 }  // namespace
 
 Status check(const CommitObject& command) {
-  if (command.object_sequence < 0 || command.runs.empty()) {
+  if (command.object.epoch < 0 || command.object.sequence < 0 || command.runs.empty()) {
     return fail(ErrorCode::kInvalid,
-                "an object needs a sequence of 0 or more and at least one run");
+                "an object needs an epoch and a sequence of 0 or more and at least one run");
   }
   std::size_t next = 0;
   for (const ObjectRun& run : command.runs) {
@@ -153,7 +153,8 @@ Status check(const CommitObject& command) {
 }
 
 void write(ByteWriter& out, const CommitObject& command) {
-  out.uvarlong(static_cast<std::uint64_t>(command.object_sequence));
+  out.uvarlong(static_cast<std::uint64_t>(command.object.epoch));
+  out.uvarlong(static_cast<std::uint64_t>(command.object.sequence));
   out.uvarint(command.object_size);
   out.uvarint(static_cast<std::uint32_t>(command.runs.size()));
   Context context;
@@ -167,7 +168,8 @@ void write(ByteWriter& out, const CommitObject& command) {
 
 Result<CommitObject> read_commit_object(ByteReader& in) {
   CommitObject command;
-  command.object_sequence = static_cast<std::int64_t>(in.uvarlong());
+  command.object.epoch = static_cast<std::int64_t>(in.uvarlong());
+  command.object.sequence = static_cast<std::int64_t>(in.uvarlong());
   command.object_size = in.uvarint();
   std::uint32_t runs = in.uvarint();
   constexpr std::size_t kLeastRun = 2;
@@ -193,7 +195,8 @@ void write_json(kafka::JsonWriter& out, const CommitObject& command) {
     out.number(value);
   };
   out.begin_object();
-  field("object_sequence", command.object_sequence);
+  field("object_epoch", command.object.epoch);
+  field("object_sequence", command.object.sequence);
   field("object_size", command.object_size);
   out.key("runs");
   out.begin_array();

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/ids.h"
 #include "base/units.h"
+#include "metadata/state/extent.h"
 
 #include <cstdint>
 #include <vector>
@@ -36,15 +37,15 @@ struct ObjectRun {
   bool operator==(const ObjectRun&) const = default;
 };
 
-// The object is {epoch of the submitting broker, object_sequence} and must be durable.
-// result.batches has one answer per batch, in their order. INVALID_REQUEST: the object is in the
-// log already, or check() fails. Runs of one topic should stand together, in order of their place
-// in the object.
+// The object must be durable, and be of the submitting broker's epoch: uploads of an earlier epoch
+// cannot be committed. result.batches has one answer per batch, in their order. INVALID_REQUEST:
+// the object is of another epoch or in the log already, or check() fails. Runs of one topic should
+// stand together, in order of their place in the object.
 struct CommitObject {
   static constexpr std::int16_t kId = 6;
   static constexpr std::int16_t kMaxVersion = 0;
 
-  std::int64_t object_sequence = 0;
+  ObjectId object;
   std::uint32_t object_size = 0;
   std::vector<ObjectRun> runs;
   std::vector<ObjectBatch> batches;

@@ -67,7 +67,8 @@ TEST(CommitObject, CheckFindsWhatDoesNotFitTogether) {
     auto status = check(command);
     return !status && status.error().code == ErrorCode::kInvalid;
   };
-  EXPECT_TRUE(wrong([](CommitObject& c) { c.object_sequence = -1; }));
+  EXPECT_TRUE(wrong([](CommitObject& c) { c.object.sequence = -1; }));
+  EXPECT_TRUE(wrong([](CommitObject& c) { c.object.epoch = -1; }));
   EXPECT_TRUE(wrong([](CommitObject& c) { c.runs.clear(); }));
   EXPECT_TRUE(wrong([](CommitObject& c) { c.runs[0].batch_count = 0; }));
   EXPECT_TRUE(wrong([](CommitObject& c) { c.runs[0].batch_count = 2; }));
@@ -99,6 +100,7 @@ TEST(CommitObject, DamagedBytesAreRefused) {
 
 TEST(CommitObject, AHugeCountAllocatesNothing) {
   ByteWriter out;
+  out.uvarlong(1);
   out.uvarlong(1);
   out.uvarint(1);
   out.uvarint(0xFFFFFFFF);

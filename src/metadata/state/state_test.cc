@@ -20,10 +20,10 @@ TEST(State, TheFirstClusterIdStays) {
 TEST(State, ARegistrationGetsItsPositionAsEpoch) {
   TestLog log;
   RecordHeader header = log.header(5);
-  EXPECT_EQ(header.epoch, 2);  // the entry after ClusterCreated
+  EXPECT_EQ(header.epoch, 3);  // after ClusterCreated and broker 1
   auto image = log.readers.image();
   ASSERT_TRUE(image->brokers.contains(5));
-  EXPECT_EQ(image->brokers.at(5).epoch, 2);
+  EXPECT_EQ(image->brokers.at(5).epoch, 3);
   EXPECT_EQ(image->brokers.at(5).endpoints.at(0).port, 9092);
 }
 
@@ -121,7 +121,10 @@ TEST(State, TimeNeverGoesBack) {
   EXPECT_EQ(log.apply(ObjectBuilder(1).run(topic).batch(1)).batches.at(0).append_time,
             TestLog::kStart + 10'000);
   log.now -= 5'000;  // another broker's clock is behind
-  EXPECT_EQ(log.append({ObjectBuilder(1).run(topic).batch(1)}, 2).at(0).batches.at(0).append_time,
+  EXPECT_EQ(log.append({ObjectBuilder({log.epoch(2), 1}).run(topic).batch(1)}, 2)
+                .at(0)
+                .batches.at(0)
+                .append_time,
             TestLog::kStart + 10'000);
 }
 

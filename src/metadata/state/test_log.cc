@@ -12,6 +12,7 @@ TopicId topic_id(const std::string& name) {
 
 TestLog::TestLog() {
   static_cast<void>(append_raw({.broker = 1}, {ClusterCreated{.cluster_id = Uuid{1, 2}}}));
+  writer(1);
 }
 
 Result<Applied> TestLog::append_raw(RecordHeader header, const std::vector<Command>& commands) {
@@ -30,18 +31,19 @@ Result<Applied> TestLog::append_raw(RecordHeader header, const std::vector<Comma
   return applied;
 }
 
-RecordHeader TestLog::header(BrokerId broker) {
+RecordHeader& TestLog::writer(BrokerId broker) {
   auto found = writers_.find(broker);
-  if (found == writers_.end()) {
-    RegisterBroker command{.broker_id = broker,
-                           .incarnation = Uuid{static_cast<std::uint64_t>(broker), entries.size()},
-                           .endpoints = {{"PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT"}}};
-    auto applied = append_raw({.broker = broker}, {command});
-    RecordHeader header{.broker = broker, .epoch = applied->results.at(0).value, .sequence = 0};
-    found = writers_.emplace(broker, header).first;
-  }
-  RecordHeader next = found->second;
-  ++found->second.sequence;
+  if (found != writers_.end()) return found->second;
+  RegisterBroker command{.broker_id = broker,
+                         .incarnation = Uuid{static_cast<std::uint64_t>(broker), entries.size()},
+                         .endpoints = {{"PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT"}}};
+  auto applied = append_raw({.broker = broker}, {command});
+  return writers_[broker] = {.broker = broker, .epoch = applied->results.at(0).value};
+}
+
+RecordHeader TestLog::header(BrokerId broker) {
+  RecordHeader next = writer(broker);
+  ++writer(broker).sequence;
   return next;
 }
 

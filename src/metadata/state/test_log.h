@@ -22,10 +22,12 @@ class TestLog {
   CommandResult apply(Command command, BrokerId broker = 1) {
     return append({std::move(command)}, broker).front();
   }
-  // A record with exactly this header but for time and known position, which are filled in.
+  // A record with this header but for time and known position, which are filled in.
   Result<Applied> append_raw(RecordHeader header, const std::vector<Command>& commands);
-  // The next record's header of a broker.
+  // Takes the header of a broker's next record.
   RecordHeader header(BrokerId broker = 1);
+
+  BrokerEpoch epoch(BrokerId broker = 1) { return writer(broker).epoch; }
 
   // A topic; its id is made from its name.
   TopicId create_topic(const std::string& name, std::int32_t partitions = 1,
@@ -39,13 +41,18 @@ class TestLog {
   TimestampMs now = kStart;
 
  private:
+  // The next record's header of a broker, which is registered if it is new.
+  RecordHeader& writer(BrokerId broker);
+
   std::map<BrokerId, RecordHeader> writers_;
 };
 
 // Builds a CommitObject: runs follow one another in the object.
 class ObjectBuilder {
  public:
-  explicit ObjectBuilder(std::int64_t sequence) { command_.object_sequence = sequence; }
+  // An object of the first broker of a TestLog or a MemoryCoordinator.
+  explicit ObjectBuilder(std::int64_t sequence) : ObjectBuilder(ObjectId{2, sequence}) {}
+  explicit ObjectBuilder(const ObjectId& id) { command_.object = id; }
 
   ObjectBuilder& run(const TopicId& topic, PartitionIndex partition = 0);
   // A batch of the last run, without a producer.
