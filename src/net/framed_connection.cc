@@ -1,0 +1,213 @@
+#include "net/framed_connection.h"
+
+#include <utility>
+
+namespace weir::net {
+namespace {
+
+// Responses that are ready are written together up to here.
+constexpr std::size_t kBatchBytes = 256 * 1024;
+constexpr std::size_t kBatchResponses = 64;
+
+Error closed_error() { return {ErrorCode::kCancelled, "the connection is closed"}; }
+
+}  // namespace
+
+ConnectionMetrics::ConnectionMetrics(MetricsRegistry& registry, const std::string& listener)
+    : open(registry.gauge("weir_net_connections", "Open client connections.",
+                          {{"listener", listener}})),
+      failed(registry.counter("weir_net_connections_failed_total",
+                              "Connections closed for a fault of the client or the network.",
+                              {{"listener", listener}})),
+      requests(registry.counter("weir_net_requests_total", "Requests read from clients.",
+                                {{"listener", listener}})),
+      received_bytes(registry.counter("weir_net_received_bytes_total",
+                                      "Bytes of requests read from clients.",
+                                      {{"listener", listener}})),
+      sent_bytes(registry.counter("weir_net_sent_bytes_total",
+                                  "Bytes of responses written to clients.",
+                                  {{"listener", listener}})) {}
+
+FramedConnection::FramedConnection(std::unique_ptr<Stream> stream,
+                                   const ConnectionServices& services, ConnectionContext context)
+    : stream_(std::move(stream)),
+      clock_(services.clock),
+      handler_(services.handler),
+      limits_(services.limits),
+      metrics_(services.metrics),
+      context_(std::move(context)),
+      reader_(*stream_, clock_, services.budget, limits_.frame, context_.executor),
+      deadline_(clock_, context_.executor, [this] { on_deadline(); }),
+      active_at_(clock_.now()) {
+  context_.peer = stream_->peer();
+  context_.local_port = stream_->local_port();
+  context_.closed = closed_.get_token();
+}
+
+Task<Status> FramedConnection::run() {
+  handler_.opened(context_);
+  deadline_.set(active_at_ + limits_.idle);
+  tasks_.spawn(context_.executor, write_loop());
+  co_await read_loop();
+  reading_ = false;
+  work_.notify();
+  co_await tasks_.join();
+  if (!aborted_) co_await linger();
+  stream_->close();
+  closed_.request_stop();
+  if (failure_) co_return std::unexpected(*failure_);
+  co_return Status();
+}
+
+Task<void> FramedConnection::read_loop() {
+  while (true) {
+    co_await wait_for_room();
+    Result<std::optional<Slice>> frame = co_await reader_.next();
+    if (!frame) {
+      // Cancelled: somebody asked for it and knows why.
+      if (frame.error().code != ErrorCode::kCancelled) abort(std::move(frame).error());
+      co_return;
+    }
+    if (!*frame) {
+      phase_ = Phase::kHalfClosed;
+      deadline_.set(clock_.now() + limits_.half_closed);
+      co_return;
+    }
+    active_at_ = clock_.now();
+    metrics_.requests.add();
+    metrics_.received_bytes.add((*frame)->size());
+    Request request{.frame = **std::move(frame), .received = active_at_};
+    starting_ = true;
+    Pending pending = co_await handler_.start(std::move(request), context_);
+    starting_ = false;
+    if (closed_.stop_requested()) pending.set(std::unexpected(closed_error()));
+    ++unanswered_;
+    pending_.push_back(std::move(pending));
+    work_.notify();
+  }
+}
+
+bool FramedConnection::has_room() const {
+  return unanswered_ < limits_.unanswered_max && unsent_ <= limits_.unsent_max;
+}
+
+Task<void> FramedConnection::wait_for_room() {
+  while (!has_room() && !closed_.stop_requested()) co_await room_.wait();
+}
+
+Task<void> FramedConnection::write_loop() {
+  while (!aborted_) {
+    if (pending_.empty()) {
+      if (!reading_) co_return;
+      co_await work_.wait();
+      continue;
+    }
+    std::optional<Error> refused = co_await collect();
+    Status written = co_await flush();
+    unanswered_ = pending_.size();
+    room_.notify();
+    if (!written) {
+      abort(std::move(written).error());
+    } else if (refused) {
+      refuse_rest(*std::move(refused));
+      co_return;
+    }
+  }
+}
+
+// Waits for the next response and takes those behind it that are ready as well. The answer: the
+// error that one of them is.
+Task<std::optional<Error>> FramedConnection::collect() {
+  do {
+    Response response = co_await pending_.front().wait();
+    pending_.pop_front();
+    if (!response) co_return std::move(response).error();
+    if (!*response) continue;
+    batch_.push_back(**std::move(response));
+    unsent_ += batch_.back().size();
+    for (const Slice& slice : batch_.back().slices()) cursor_.add(slice.bytes());
+  } while (!pending_.empty() && pending_.front().is_set() && unsent_ < kBatchBytes &&
+           batch_.size() < kBatchResponses);
+  co_return std::nullopt;
+}
+
+Task<Status> FramedConnection::flush() {
+  Status status;
+  while (!cursor_.done() && !aborted_) {
+    Result<std::size_t> count = co_await stream_->write_some(cursor_.rest());
+    if (!count) {
+      status = std::unexpected(std::move(count).error());
+      break;
+    }
+    cursor_.advance(*count);
+    unsent_ -= *count;
+    active_at_ = clock_.now();
+    metrics_.sent_bytes.add(*count);
+  }
+  batch_.clear();
+  cursor_.clear();
+  unsent_ = 0;
+  co_return status;
+}
+
+void FramedConnection::drain() { reader_.stop(); }
+
+void FramedConnection::abort(Error reason) {
+  if (aborted_) return;
+  aborted_ = true;
+  stream_->close();
+  refuse_rest(std::move(reason));
+}
+
+// No further response is sent.
+void FramedConnection::refuse_rest(Error reason) {
+  if (!failure_) failure_ = std::move(reason);
+  reader_.stop();
+  for (Pending& pending : pending_) pending.set(std::unexpected(closed_error()));
+  closed_.request_stop();
+  room_.notify();
+  work_.notify();
+}
+
+// Closing while bytes of the client lie unread would reset the connection, and the client might
+// lose the last responses: so the end is announced, and what still comes is dropped for a while.
+Task<void> FramedConnection::linger() {
+  if (phase_ == Phase::kHalfClosed) co_return;
+  phase_ = Phase::kLinger;
+  deadline_.set(clock_.now() + limits_.linger);
+  stream_->shutdown_send();
+  std::array<std::byte, 1024> dropped;
+  Result<std::size_t> count = 1;
+  while (count && *count > 0 && phase_ == Phase::kLinger && !aborted_) {
+    count = co_await stream_->read_some(dropped, {});
+  }
+}
+
+bool FramedConnection::is_busy() const {
+  // A frame has its own limits, and a request that waits for the broker is the broker's affair.
+  return starting_ || !reader_.between_frames() || (unanswered_ > 0 && unsent_ == 0);
+}
+
+void FramedConnection::on_deadline() {
+  const MonoTime now = clock_.now();
+  switch (phase_) {
+    case Phase::kOpen:
+      if (is_busy()) {
+        deadline_.set(now + limits_.idle);
+      } else if (now < active_at_ + limits_.idle) {
+        deadline_.set(active_at_ + limits_.idle);
+      } else {
+        abort({ErrorCode::kTimeout, "idle for connections.max.idle.ms"});
+      }
+      return;
+    case Phase::kHalfClosed:
+      abort({ErrorCode::kTimeout, "the client ended before its responses were ready"});
+      return;
+    case Phase::kLinger:
+      phase_ = Phase::kHalfClosed;
+      stream_->cancel_read();
+      return;
+  }
+}
+
+}  // namespace weir::net
