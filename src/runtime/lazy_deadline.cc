@@ -19,6 +19,8 @@ LazyDeadline::LazyDeadline(Clock& clock, Executor executor, std::move_only_funct
 LazyDeadline::~LazyDeadline() {
   clear();
   if (state_->timer) state_->timer->cancel();
+  // The timer's callback holds the state: not both each other.
+  state_->timer.reset();
   state_->passed = nullptr;
 }
 
