@@ -51,13 +51,12 @@ struct FrameHead {
 template <typename M>
 [[nodiscard]] Result<Chain> build_frame(const FrameHead& head, const M& message) {
   WEIR_CHECK(check_version(M::kName, head.version, M::kMinVersion, M::kMaxVersion));
-  SizeCounter body;
-  write(body, message, head.version);
-  WEIR_CHECK(check_size(M::kName, head.version, body));
-  SizeCounter front;
-  head.write(front, 0);
-  ChainWriter out(front.in_buffer() + body.in_buffer());
-  head.write(out, front.total() - sizeof(std::int32_t) + body.total());
+  SizeCounter size;
+  head.write(size, 0);
+  write(size, message, head.version);
+  WEIR_CHECK(check_size(M::kName, head.version, size));
+  ChainWriter out(size.in_buffer());
+  head.write(out, size.total() - sizeof(std::int32_t));
   write(out, message, head.version);
   return out.finish();
 }
