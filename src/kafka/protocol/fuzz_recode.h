@@ -1,5 +1,7 @@
 // For fuzz targets: what must hold for any bytes that decode.
 #pragma once
+#include "kafka/protocol/message_check.h"
+
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -7,11 +9,10 @@
 #include <map>
 #include <string_view>
 
-#include "kafka/protocol/message_check.h"
-
 namespace weir::kafka {
 
-// Decodes `input` as the named message ("Fetch request"); what decodes must survive another round trip.
+// Decodes `input` as the named message ("Fetch request"); what decodes must survive another round
+// trip.
 inline void fuzz_recode(std::string_view name, std::int16_t version, const Slice& input) {
   static const auto* checks = [] {
     auto* map = new std::map<std::string_view, MessageCheck>;

@@ -26,6 +26,8 @@ std::size_t utf8_length(std::string_view text) {
   return bad ? 0 : length;
 }
 
+constexpr char kDigits[] = "0123456789abcdef";
+
 void append_escaped(std::string& out, std::string_view text) {
   while (!text.empty()) {
     char c = text.front();
@@ -34,7 +36,9 @@ void append_escaped(std::string& out, std::string_view text) {
       out += '\\';
       out += c;
     } else if (static_cast<unsigned char>(c) < 0x20) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
+      out += "\\u00";
+      out += kDigits[c >> 4];
+      out += kDigits[c & 15];
     } else if (length == 0) {
       out += "\\ufffd";
       length = 1;
@@ -105,7 +109,8 @@ void JsonWriter::bytes(Bytes value) {
   separate();
   out_ += '"';
   for (std::byte b : value) {
-    fmt::format_to(std::back_inserter(out_), "{:02x}", static_cast<unsigned>(b));
+    out_ += kDigits[std::to_integer<unsigned>(b) >> 4];
+    out_ += kDigits[std::to_integer<unsigned>(b) & 15];
   }
   out_ += '"';
 }

@@ -1,8 +1,8 @@
 // Request frames as a connection gets them, behind their size.
-#include <string>
-
 #include "kafka/protocol/frame.h"
 #include "kafka/protocol/fuzz_recode.h"
+
+#include <string>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weir;

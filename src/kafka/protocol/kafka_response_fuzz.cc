@@ -1,8 +1,8 @@
 // Bodies of responses behind two bytes of API key and two of version.
-#include <string>
-
 #include "kafka/protocol/api.h"
 #include "kafka/protocol/fuzz_recode.h"
+
+#include <string>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weir;

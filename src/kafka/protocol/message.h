@@ -26,9 +26,8 @@ constexpr std::int16_t kNeverFlexible = std::numeric_limits<std::int16_t>::max()
 
 [[nodiscard]] Status check_version(std::string_view name, std::int16_t version, std::int16_t min,
                                    std::int16_t max);
-// What decoded arrays may take for each byte of input. Honest messages of clients stay below it even
-// with topic names of one letter.
-// Weir's own structs pack tighter and come with a checksum.
+// What decoded arrays may take for each byte of input. Honest messages of clients stay below it
+// even with topic names of one letter. Weir's own structs pack tighter and come with a checksum.
 constexpr std::size_t kMessageMemoryFactor = 16;
 constexpr std::size_t kStructMemoryFactor = 64;
 

@@ -101,7 +101,7 @@ Chain Filler::chain() {
 }
 
 std::string find_fault(const MessageCheck& check, std::int16_t version) {
-  constexpr std::uint64_t kSeeds = 10;
+  constexpr std::uint64_t kSeeds = 6;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     Filler::Kind kind = seed == 0   ? Filler::Kind::kEmpty
                         : seed == 1 ? Filler::Kind::kFull

@@ -128,8 +128,13 @@ def _write_tags(code, struct, message, versions):
 def _differs(item):
     """C++ that is true where a tagged field is not at its default and hence is written."""
     source = f"in.{item.name}"
+    text = item.type == "string" and not item.array and item.default not in (None, "null")
     if item.nullable:
-        return f"{source}.has_value()" if item.default == "null" else f"!({source} && {source}->empty())"
+        if item.default == "null":
+            return f"{source}.has_value()"
+        return f"{source} != {item.default}" if text else f"!({source} && {source}->empty())"
+    if text:
+        return f"{source} != {item.default}"
     if item.array or item.type in ("string", "bytes", "records"):
         return f"!{source}.empty()"
     if item.struct:

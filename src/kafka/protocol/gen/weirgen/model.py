@@ -116,9 +116,9 @@ def build(parsed, stem):
         elif kind == "common":
             name = line.text.split()[1]
             struct = Struct(name, common=True)
-            commons[name] = struct
-            unit.commons.append(struct)
             _fill(struct, line.children, commons, _Scope(unit.commons, commons, True))
+            unit.commons.append(struct)
+            commons[name] = struct
         else:
             raise line.error(f"'{kind}' is none of api, struct, entry, common, namespace, include")
         i += 1
