@@ -32,6 +32,8 @@ inline void run_task(boost::asio::io_context& context, Task<void> task) {
   }(std::move(task)));
 }
 
+// For tasks that stay on this thread: another thread that resumes the task may still touch the loop when this returns. Where
+// there is one, give the form above a loop that outlives it.
 template <typename T>
 T run_task(Task<T> task) {
   boost::asio::io_context context;

@@ -173,6 +173,14 @@ Result<std::string> SqliteDb::query(std::string_view sql) {
   return std::string(statement.text(0));
 }
 
+Result<std::string> SqliteDb::query_until_free(std::string_view sql) {
+  for (int attempt = 0;; ++attempt) {
+    Result<std::string> result = query(sql);
+    const bool busy = !result && (sqlite3_errcode(db_.get()) & 0xff) == SQLITE_BUSY;
+    if (!busy || wait_for_lock(nullptr, attempt) == 0) return result;
+  }
+}
+
 bool SqliteDb::in_transaction() const { return sqlite3_get_autocommit(db_.get()) == 0; }
 
 }  // namespace weir::metadata

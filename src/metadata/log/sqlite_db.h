@@ -70,6 +70,8 @@ class SqliteDb {
   [[nodiscard]] Status execute(const char* sql);
   // The only value of a query, as text.
   [[nodiscard]] Result<std::string> query(std::string_view sql);
+  // The same, once more whenever SQLite gives up at once on a lock for which it cannot wait.
+  [[nodiscard]] Result<std::string> query_until_free(std::string_view sql);
   [[nodiscard]] bool in_transaction() const;
   [[nodiscard]] sqlite3* handle() const { return db_.get(); }
 

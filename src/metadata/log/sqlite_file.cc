@@ -83,16 +83,25 @@ bool SqliteFile::is_current() const {
   return ::stat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
 }
 
+Result<bool> SqliteFile::has_tables() {
+  // One look at both: another process may be making the tables.
+  WEIR_CHECK(db_.execute("BEGIN"));
+  auto tables = db_.query("SELECT count(*) FROM sqlite_schema");
+  auto id = db_.query("PRAGMA application_id");
+  WEIR_CHECK(db_.execute("COMMIT"));
+  if (!tables) return std::unexpected(std::move(tables).error());
+  if (!id) return std::unexpected(std::move(id).error());
+  if (*tables == "0") return false;
+  if (*id == std::to_string(kApplicationId)) return true;
+  return fail(
+      ErrorCode::kInvalid,
+      fmt::format("{} is an SQLite database of another program, not a metadata log", path_));
+}
+
 Status SqliteFile::prepare_tables() {
-  WEIR_TRY(const std::string id, db_.query("PRAGMA application_id"));
-  WEIR_TRY(const std::string tables, db_.query("SELECT count(*) FROM sqlite_schema"));
-  if (id != std::to_string(kApplicationId) && tables != "0") {
-    return fail(
-        ErrorCode::kInvalid,
-        fmt::format("{} is an SQLite database of another program, not a metadata log", path_));
-  }
-  if (tables == "0") WEIR_CHECK(db_.execute(kBeforeCreation));
-  WEIR_TRY(const std::string mode, db_.query("PRAGMA journal_mode = WAL"));
+  WEIR_TRY(const bool present, has_tables());
+  if (!present) WEIR_CHECK(db_.execute(kBeforeCreation));
+  WEIR_TRY(const std::string mode, db_.query_until_free("PRAGMA journal_mode = WAL"));
   if (mode != "wal") {
     return fail(
         ErrorCode::kInvalid,
@@ -101,7 +110,7 @@ Status SqliteFile::prepare_tables() {
                     path_, mode));
   }
   WEIR_CHECK(db_.execute(kSettings));
-  if (tables == "0") WEIR_CHECK(create_tables());
+  if (!present) WEIR_CHECK(create_tables());
   WEIR_TRY(const std::string version, db_.query("PRAGMA user_version"));
   if (version != std::to_string(kSchemaVersion)) {
     return fail(ErrorCode::kInvalid, fmt::format("{} has the metadata log schema {}, this program "

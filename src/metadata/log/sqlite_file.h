@@ -47,6 +47,7 @@ class SqliteFile {
  private:
   SqliteFile(std::string path, SqliteDb db);
 
+  [[nodiscard]] Result<bool> has_tables();
   [[nodiscard]] Status prepare_tables();
   [[nodiscard]] Status create_tables();
   [[nodiscard]] Status prepare_statements();
