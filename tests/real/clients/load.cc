@@ -2,6 +2,7 @@
 // stored.
 #include "client.h"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -15,10 +16,16 @@ std::atomic<bool> g_stop = false;
 
 void on_signal(int /*signal*/) { g_stop = true; }
 
+// The part of a value that identifies it, without the padding.
+int name_length(const rd_kafka_message_t& message) {
+  std::string_view value(static_cast<const char*>(message.payload), message.len);
+  return static_cast<int>(std::min(value.find('.'), value.size()));
+}
+
 // One line for each record whose fate is known: A acknowledged (partition, offset, value), or F
 // given up (the value).
 void report(rd_kafka_t* /*producer*/, const rd_kafka_message_t* message, void* /*opaque*/) {
-  int length = static_cast<int>(message->len);
+  int length = name_length(*message);
   const char* value = static_cast<const char*>(message->payload);
   if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
     std::printf("A %d %lld %.*s\n", message->partition, static_cast<long long>(message->offset),
@@ -30,9 +37,9 @@ void report(rd_kafka_t* /*producer*/, const rd_kafka_message_t* message, void* /
 
 }  // namespace
 
-// load BOOTSTRAP TOPIC NAME PAUSE_US [KEY=VALUE...]: sends NAME:PARTITION:COUNTER to every
-// partition in turn until SIGTERM, then waits for what is under way. PAUSE_US is slept after each
-// round of partitions; values are padded to VALUE_BYTES.
+// load BOOTSTRAP TOPIC NAME PAUSE_US VALUE_BYTES [KEY=VALUE...]: sends NAME:PARTITION:COUNTER to
+// every partition in turn until SIGTERM, then waits for what is under way. PAUSE_US is slept after
+// each round of partitions; values are padded to VALUE_BYTES.
 int load(const Arguments& arguments) {
   if (arguments.size() < 5) die("load BOOTSTRAP TOPIC NAME PAUSE_US VALUE_BYTES [KEY=VALUE...]");
   Settings settings = {{"message.timeout.ms", "60000"},
@@ -102,7 +109,7 @@ int dump(const Arguments& arguments) {
       continue;
     }
     std::printf("%d %lld %.*s\n", message->partition, static_cast<long long>(message->offset),
-                static_cast<int>(message->len), static_cast<const char*>(message->payload));
+                name_length(*message), static_cast<const char*>(message->payload));
     auto end = ends.find(message->partition);
     if (end != ends.end() && message->offset + 1 >= end->second) ends.erase(end);
   }

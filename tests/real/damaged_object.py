@@ -1,0 +1,57 @@
+"""Objects that are gone, cut or changed: their partitions answer an error, the others are served."""
+from load import create_topic
+from weir import RealTest, Weir
+from wire import batches, bodies, client
+
+STORAGE_OR_CORRUPT = {2, 56}
+
+
+class DamagedObject(RealTest):
+    needs_weir = True
+
+    @classmethod
+    def prepare(cls):
+        cls.broker = Weir(cls.scratch / "broker")
+        cls.broker.start()
+
+    def objects(self):
+        return {path for path in (self.broker.folder / "objects").rglob("*") if path.is_file() and "/data/" in str(path)}
+
+    def put(self, partition, value):
+        """Produces one record and returns the object that came with it."""
+        before, connection = self.objects(), client.Connection(self.broker.bootstrap)
+        answer = connection.call("Produce", 9, bodies.produce(self.topic, {partition: batches.batch([value])}))
+        connection.close()
+        self.assertEqual(answer["responses"][0]["partition_responses"][0]["error_code"], 0)
+        new, = self.objects() - before
+        return new
+
+    def fetch(self, offsets):
+        """{partition: (error, values)}"""
+        connection = client.Connection(self.broker.bootstrap)
+        answer = connection.call("Fetch", 12, bodies.fetch(self.topic, offsets, max_wait_ms=500))
+        connection.close()
+        return {one["partition_index"]: (one["error_code"], [record[3] for batch in batches.read(one["records"] or b"")
+                                                             for record in batch["records"]])
+                for one in answer["responses"][0]["partitions"]}
+
+    def test_damage(self):
+        self.topic = create_topic(self.broker.bootstrap, 4)
+        objects = [self.put(partition, f"value of {partition} " + "x" * 1000) for partition in range(4)]
+        self.assertEqual(self.broker.stop(), 0)
+        objects[0].unlink()
+        objects[1].write_bytes(objects[1].read_bytes()[:200])
+        changed = bytearray(objects[2].read_bytes())
+        changed[changed.index(b"xxxxx") + 100] ^= 1
+        objects[2].write_bytes(changed)
+        self.broker.start()
+        found = self.fetch({0: 0, 1: 0, 2: 0, 3: 0})
+        for partition in range(3):
+            self.assertIn(found[partition][0], STORAGE_OR_CORRUPT, f"partition {partition}")
+            self.assertEqual(found[partition][1], [])
+        self.assertEqual(found[3], (0, ["value of 3 " + "x" * 1000]))
+        for partition in range(4):
+            self.put(partition, f"later {partition}")
+        self.assertEqual(self.fetch({0: 1, 1: 1, 2: 1, 3: 1}),
+                         {partition: (0, [f"later {partition}"]) for partition in range(4)})
+        self.assertIn(self.fetch({0: 0})[0][0], STORAGE_OR_CORRUPT)
