@@ -1,0 +1,265 @@
+#include "groups/group.h"
+
+#include "groups/subscription.h"
+
+#include <algorithm>
+
+namespace weir::groups {
+
+using kafka::KafkaError;
+
+namespace {
+
+bool has_protocol(const Member& member, std::string_view name) {
+  return std::ranges::any_of(member.protocols,
+                             [&](const MemberProtocol& protocol) { return protocol.name == name; });
+}
+
+}  // namespace
+
+std::string_view to_string(GroupState state) {
+  switch (state) {
+    case GroupState::kEmpty:
+      return "Empty";
+    case GroupState::kPreparingRebalance:
+      return "PreparingRebalance";
+    case GroupState::kCompletingRebalance:
+      return "CompletingRebalance";
+    case GroupState::kStable:
+      return "Stable";
+    case GroupState::kDead:
+      return "Dead";
+  }
+  return "Dead";
+}
+
+Slice Member::metadata_for(std::string_view protocol) const {
+  auto at = std::ranges::find(protocols, protocol, &MemberProtocol::name);
+  return at == protocols.end() ? Slice{} : at->metadata;
+}
+
+bool same_protocols(const std::vector<MemberProtocol>& a, const std::vector<MemberProtocol>& b) {
+  return std::ranges::equal(a, b, [](const MemberProtocol& x, const MemberProtocol& y) {
+    return x.name == y.name && std::ranges::equal(x.metadata.bytes(), y.metadata.bytes());
+  });
+}
+
+void Group::set_state(GroupState state) {
+  previous_state_ = state_;
+  state_ = state;
+}
+
+Member* Group::find(std::string_view member_id) {
+  auto at = members_.find(std::string(member_id));
+  return at == members_.end() ? nullptr : &at->second;
+}
+
+std::optional<std::string> Group::static_member(std::string_view instance_id) const {
+  auto at = static_members_.find(instance_id);
+  if (at == static_members_.end()) return std::nullopt;
+  return at->second;
+}
+
+Member& Group::add(Member member, std::string_view protocol_type) {
+  if (members_.empty()) protocol_type_ = std::string(protocol_type);
+  if (leader_.empty()) leader_ = member.id;
+  if (member.instance_id) static_members_[*member.instance_id] = member.id;
+  pending_ids_.erase(member.id);
+  std::string id = member.id;
+  return members_.insert_or_assign(id, std::move(member)).first->second;
+}
+
+void Group::remove(const std::string& member_id) {
+  pending_ids_.erase(member_id);
+  auto at = members_.find(member_id);
+  if (at == members_.end()) return;
+  if (at->second.instance_id) static_members_.erase(*at->second.instance_id);
+  members_.erase(at);
+  if (leader_ == member_id) leader_ = members_.empty() ? "" : members_.begin()->first;
+}
+
+Member& Group::rename(const std::string& old_id, const std::string& new_id) {
+  Member member = std::move(members_.at(old_id));
+  members_.erase(old_id);
+  if (member.joining) {
+    kafka::JoinGroupResponse fenced;
+    fenced.error_code = KafkaError::kFencedInstanceId;
+    fenced.member_id = old_id;
+    member.joining->set(std::move(fenced));
+    member.joining.reset();
+  }
+  if (member.syncing) {
+    kafka::SyncGroupResponse fenced;
+    fenced.error_code = KafkaError::kFencedInstanceId;
+    member.syncing->set(std::move(fenced));
+    member.syncing.reset();
+  }
+  member.id = new_id;
+  member.has_timer = false;
+  if (leader_ == old_id) leader_ = new_id;
+  static_members_[*member.instance_id] = new_id;
+  return members_.insert_or_assign(new_id, std::move(member)).first->second;
+}
+
+KafkaError Group::check_member(std::string_view member_id,
+                               const std::optional<std::string_view>& instance_id) const {
+  if (instance_id) {
+    auto current = static_member(*instance_id);
+    if (!current) return KafkaError::kUnknownMemberId;
+    if (*current != member_id) return KafkaError::kFencedInstanceId;
+  }
+  return members_.contains(std::string(member_id)) ? KafkaError::kNone
+                                                   : KafkaError::kUnknownMemberId;
+}
+
+bool Group::supports(std::string_view protocol_type, const std::vector<MemberProtocol>& protocols,
+                     std::string_view except_member) const {
+  if (protocol_type.empty() || protocols.empty()) return false;
+  if (members_.empty()) return true;
+  if (protocol_type != protocol_type_) return false;
+  return std::ranges::any_of(protocols, [&](const MemberProtocol& candidate) {
+    return std::ranges::all_of(members_, [&](const auto& entry) {
+      return entry.first == except_member || has_protocol(entry.second, candidate.name);
+    });
+  });
+}
+
+bool Group::has_all_joined() const {
+  return pending_ids_.empty() && joining_count() == members_.size();
+}
+
+std::size_t Group::joining_count() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      members_, [](const auto& entry) { return entry.second.joining.has_value(); }));
+}
+
+Duration Group::rebalance_timeout() const {
+  std::int32_t longest = 0;
+  for (const auto& [id, member] : members_)
+    longest = std::max(longest, member.rebalance_timeout_ms);
+  return std::chrono::milliseconds(longest);
+}
+
+std::string Group::choose_protocol() const {
+  // Each member votes for the first of its protocols that all have; the name decides between
+  // equals.
+  std::map<std::string, std::size_t> votes;
+  auto all_have = [&](const MemberProtocol& candidate) {
+    return std::ranges::all_of(
+        members_, [&](const auto& entry) { return has_protocol(entry.second, candidate.name); });
+  };
+  for (const auto& [id, member] : members_) {
+    auto preferred = std::ranges::find_if(member.protocols, all_have);
+    if (preferred != member.protocols.end()) ++votes[preferred->name];
+  }
+  if (votes.empty()) return {};
+  return std::ranges::max_element(votes, {}, [](const auto& entry) { return entry.second; })->first;
+}
+
+bool Group::elect_joined_leader() {
+  Member* current = find(leader_);
+  if (current != nullptr && current->joining) return true;
+  auto joined = std::ranges::find_if(
+      members_, [](const auto& entry) { return entry.second.joining.has_value(); });
+  if (joined == members_.end()) return false;
+  leader_ = joined->first;
+  return true;
+}
+
+void Group::start_generation() {
+  ++generation_;
+  if (members_.empty()) {
+    protocol_.clear();
+    leader_.clear();
+    set_state(GroupState::kEmpty);
+    return;
+  }
+  protocol_ = choose_protocol();
+  for (auto& [id, member] : members_) {
+    member.has_synced = false;
+    member.is_new = false;
+  }
+  set_state(GroupState::kCompletingRebalance);
+}
+
+std::vector<kafka::JoinGroupResponse::Member> Group::described_members() const {
+  std::vector<kafka::JoinGroupResponse::Member> out;
+  for (const auto& [id, member] : members_) {
+    out.push_back({.member_id = id,
+                   .group_instance_id = member.instance_id,
+                   .metadata = member.metadata_for(protocol_)});
+  }
+  return out;
+}
+
+kafka::JoinGroupResponse Group::joined(const Member& member) const {
+  kafka::JoinGroupResponse response;
+  response.generation_id = generation_;
+  response.protocol_type = protocol_type_;
+  response.protocol_name = protocol_;
+  response.leader = leader_;
+  response.member_id = member.id;
+  if (member.id == leader_) response.members = described_members();
+  return response;
+}
+
+metadata::GroupCommit Group::commit_command() const {
+  metadata::GroupCommit command;
+  command.group = id_;
+  command.claim = claim;
+  command.protocol_type = protocol_type_;
+  command.generation = generation_;
+  command.protocol = protocol_;
+  command.leader = leader_;
+  auto copy = [](Bytes bytes) { return std::vector<std::byte>(bytes.begin(), bytes.end()); };
+  for (const auto& [id, member] : members_) {
+    command.members.push_back({.id = id,
+                               .instance_id = member.instance_id,
+                               .client_id = member.client_id,
+                               .client_host = member.client_host,
+                               .session_timeout_ms = member.session_timeout_ms,
+                               .rebalance_timeout_ms = member.rebalance_timeout_ms,
+                               .subscription = copy(member.metadata_for(protocol_).bytes()),
+                               .assignment = copy(member.assignment.bytes())});
+  }
+  return command;
+}
+
+std::shared_ptr<Group> Group::from_image(const metadata::GroupImage& image) {
+  auto group = std::make_shared<Group>(image.id);
+  group->claim = image.claim;
+  group->generation_ = image.generation;
+  group->protocol_type_ = image.protocol_type;
+  for (const metadata::GroupMember& stored : *image.members) {
+    Member member;
+    member.id = stored.id;
+    member.instance_id = stored.instance_id;
+    member.client_id = stored.client_id;
+    member.client_host = stored.client_host;
+    member.session_timeout_ms = stored.session_timeout_ms;
+    member.rebalance_timeout_ms = stored.rebalance_timeout_ms;
+    member.protocols = {
+        {.name = image.protocol, .metadata = Slice::copy_of(Bytes(stored.subscription))}};
+    member.assignment = Slice::copy_of(Bytes(stored.assignment));
+    member.has_synced = true;
+    group->add(std::move(member), image.protocol_type);
+  }
+  group->protocol_ = image.protocol;
+  group->leader_ = image.leader;
+  group->state_ = group->members_.empty() ? GroupState::kEmpty : GroupState::kStable;
+  group->previous_state_ = group->state_;
+  return group;
+}
+
+std::optional<std::set<std::string>> Group::subscribed_topics() const {
+  if (protocol_type_ != kConsumerProtocolType) return std::nullopt;
+  std::set<std::string> topics;
+  for (const auto& [id, member] : members_) {
+    auto subscription = subscribed_topics_of(member.metadata_for(protocol_).bytes());
+    if (!subscription) return std::nullopt;
+    topics.insert(subscription->begin(), subscription->end());
+  }
+  return topics;
+}
+
+}  // namespace weir::groups

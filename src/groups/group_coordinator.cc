@@ -1,0 +1,180 @@
+#include "groups/group_coordinator.h"
+
+#include "kafka/error_map.h"
+#include "runtime/log.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+
+namespace weir::groups {
+
+using kafka::KafkaError;
+
+GroupCoordinator::GroupCoordinator(metadata::Coordinator& coordinator, Clock& clock,
+                                   Executor executor, GroupLimits limits, Rng rng)
+    : coordinator_(coordinator),
+      clock_(clock),
+      executor_(std::move(executor)),
+      limits_(limits),
+      rng_(rng) {}
+
+GroupCoordinator::~GroupCoordinator() = default;
+
+Task<Status> GroupCoordinator::start() {
+  auto take_over = [](GroupCoordinator* self) -> Task<Status> {
+    for (const std::string& id : self->coordinator_.group_ids()) {
+      auto image = self->coordinator_.group(id);
+      if (!image || image->members->empty()) continue;
+      GroupPtr group = self->find(id);
+      KafkaError error = co_await self->claim(group);
+      if (error != KafkaError::kNone)
+        co_return fail(ErrorCode::kUnavailable, fmt::format("cannot claim group {}", id));
+      for (auto& [member_id, member] : group->members()) self->keep_alive(group, member);
+    }
+    co_return Status{};
+  };
+  Status started =
+      co_await boost::asio::co_spawn(executor_, take_over(this), boost::asio::use_awaitable);
+  WEIR_CO_CHECK(started);
+  auto expiry = [](GroupCoordinator* self) -> Task<void> {
+    while (co_await self->tasks_.sleep(self->clock_, self->limits_.offsets_check_interval))
+      co_await self->expire_offsets();
+  };
+  tasks_.spawn(executor_, expiry(this));
+  co_return Status{};
+}
+
+Task<void> GroupCoordinator::stop() {
+  auto end = [](GroupCoordinator* self) -> Task<void> {
+    self->is_stopped_ = true;
+    for (auto& [id, group] : self->groups_) {
+      if (group->rebalance_timer) group->rebalance_timer->cancel();
+      self->fail_syncing(group, KafkaError::kCoordinatorNotAvailable);
+      for (auto& [member_id, member] : group->members()) {
+        if (!member.joining) continue;
+        kafka::JoinGroupResponse response;
+        response.error_code = KafkaError::kCoordinatorNotAvailable;
+        member.joining->set(std::move(response));
+        member.joining.reset();
+      }
+    }
+    co_return;
+  };
+  co_await boost::asio::co_spawn(executor_, end(this), boost::asio::use_awaitable);
+  tasks_.stop();
+  co_await tasks_.join();
+}
+
+GroupCoordinator::GroupPtr GroupCoordinator::find(std::string_view group_id) {
+  std::string id(group_id);
+  if (auto at = groups_.find(id); at != groups_.end()) return at->second;
+  auto image = coordinator_.group(id);
+  if (!image) return nullptr;
+  GroupPtr group = Group::from_image(*image);
+  // What an earlier run of this broker, or another one, claimed is claimed anew.
+  group->claim = -1;
+  groups_.emplace(id, group);
+  return group;
+}
+
+GroupCoordinator::GroupPtr GroupCoordinator::find_or_create(std::string_view group_id) {
+  if (GroupPtr group = find(group_id)) return group;
+  auto group = std::make_shared<Group>(std::string(group_id));
+  groups_.emplace(group->id(), group);
+  return group;
+}
+
+Task<KafkaError> GroupCoordinator::claim(GroupPtr group) {
+  if (group->claim >= 0) co_return KafkaError::kNone;
+  auto claimed = co_await coordinator_.submit(metadata::GroupClaim{.group = group->id()});
+  if (!claimed) {
+    log::warn("group.claim.failed", {{"group", group->id()}, {"error", claimed.error()}});
+    co_return KafkaError::kCoordinatorNotAvailable;
+  }
+  if (claimed->error != KafkaError::kNone) co_return claimed->error;
+  group->claim = std::max(group->claim, claimed->value);
+  co_return KafkaError::kNone;
+}
+
+void GroupCoordinator::forget(const GroupPtr& group) {
+  if (group->rebalance_timer) group->rebalance_timer->cancel();
+  for (auto& [id, member] : group->members()) {
+    if (!member.joining) continue;
+    kafka::JoinGroupResponse response;
+    response.error_code = KafkaError::kNotCoordinator;
+    member.joining->set(std::move(response));
+    member.joining.reset();
+  }
+  fail_syncing(group, KafkaError::kNotCoordinator);
+  group->set_state(GroupState::kDead);
+  auto at = groups_.find(group->id());
+  if (at != groups_.end() && at->second == group) groups_.erase(at);
+}
+
+std::string GroupCoordinator::new_member_id(const std::optional<std::string>& instance_id,
+                                            const std::string& client_id) {
+  std::uint64_t high = rng_.next();
+  return fmt::format("{}-{}", instance_id.value_or(client_id),
+                     Uuid::from_random(high, rng_.next()).to_string());
+}
+
+Task<KafkaError> GroupCoordinator::write(GroupPtr group, metadata::Command command) {
+  auto written = co_await coordinator_.submit(std::move(command));
+  if (!written) {
+    log::warn("group.write.failed", {{"group", group->id()}, {"error", written.error()}});
+    co_return KafkaError::kCoordinatorNotAvailable;
+  }
+  if (written->error == KafkaError::kNotCoordinator) forget(group);
+  co_return written->error;
+}
+
+// ---- sessions ----
+
+void GroupCoordinator::keep_alive(const GroupPtr& group, Member& member) {
+  MonoTime now = clock_.now();
+  Duration timeout = std::chrono::milliseconds(member.session_timeout_ms);
+  member.expires = now + timeout;
+  // One timer per member: it looks again at the time that then stands.
+  if (!member.has_timer) watch_session(group, member, member.expires);
+}
+
+void GroupCoordinator::watch_session(const GroupPtr& group, Member& member, MonoTime when) {
+  member.has_timer = true;
+  clock_.call_at(when, executor_, [this, group_id = group->id(), member_id = member.id] {
+    session_ended(group_id, member_id);
+  });
+}
+
+void GroupCoordinator::session_ended(const std::string& group_id, const std::string& member_id) {
+  if (is_stopped_) return;
+  auto at = groups_.find(group_id);
+  if (at == groups_.end()) return;
+  GroupPtr group = at->second;
+  Member* member = group->find(member_id);
+  if (member == nullptr) return;
+  member->has_timer = false;
+  if (member->is_waiting()) {
+    // Whoever waits for us is alive.
+    keep_alive(group, *member);
+  } else if (clock_.now() < member->expires) {
+    watch_session(group, *member, member->expires);
+  } else {
+    log::info("group.member.expired", {{"group", group_id}, {"member", member_id}});
+    remove_member(group, member_id);
+    member_left(group);
+  }
+}
+
+void GroupCoordinator::watch_pending_id(const GroupPtr& group, const std::string& member_id,
+                                        std::int32_t timeout_ms) {
+  clock_.call_after(
+      std::chrono::milliseconds(timeout_ms), executor_, [this, group_id = group->id(), member_id] {
+        auto at = groups_.find(group_id);
+        if (is_stopped_ || at == groups_.end() || at->second->pending_ids().erase(member_id) == 0)
+          return;
+        member_left(at->second);
+      });
+}
+
+}  // namespace weir::groups

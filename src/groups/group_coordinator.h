@@ -1,0 +1,162 @@
+// The group coordinator: the classic consumer group protocol and committed offsets
+// (kafka-protocol.md cases 74 to 81, KIP-211, KIP-345). Groups live in memory here and in the
+// metadata log: what a completed rebalance decided, and every committed offset, is an entry, so
+// that after a restart generation, members and offsets are as they were.
+//
+// Owned by main. Calls come from any core and resume there; everything inside runs on the one
+// executor it is given. Requests are taken in the terms of the protocol; the views in them must
+// live until the call returns.
+#pragma once
+#include "groups/group.h"
+#include "kafka/protocol/messages/delete_groups.h"
+#include "kafka/protocol/messages/describe_groups.h"
+#include "kafka/protocol/messages/heartbeat.h"
+#include "kafka/protocol/messages/leave_group.h"
+#include "kafka/protocol/messages/list_groups.h"
+#include "kafka/protocol/messages/offset_commit.h"
+#include "kafka/protocol/messages/offset_delete.h"
+#include "metadata/coordinator.h"
+#include "runtime/clock.h"
+#include "runtime/rng.h"
+#include "runtime/task_group.h"
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace weir::groups {
+
+// The keys are Kafka's (group.*, offset*).
+struct GroupLimits {
+  Duration initial_rebalance_delay = std::chrono::seconds(3);
+  std::int32_t min_session_timeout_ms = 6'000;
+  std::int32_t max_session_timeout_ms = 1'800'000;
+  std::size_t max_size = 2'147'483'647;
+  std::size_t offset_metadata_max_bytes = 4096;
+  std::int64_t offsets_retention_ms = 7LL * 24 * 3600 * 1000;
+  Duration offsets_check_interval = std::chrono::minutes(10);
+  // A member that was given an id with its first join has this long to use it.
+  Duration new_member_join_timeout = std::chrono::minutes(5);
+};
+
+// Who sends a request.
+struct GroupClient {
+  std::string client_id;
+  std::string host;  // as Kafka shows it: "/127.0.0.1"
+};
+
+class GroupCoordinator {
+ public:
+  GroupCoordinator(metadata::Coordinator& coordinator, Clock& clock, Executor executor,
+                   GroupLimits limits, Rng rng);
+  ~GroupCoordinator();
+
+  // Takes over the groups in the log that have members, so that their sessions run, and starts the
+  // expiry of offsets.
+  Task<Status> start();
+  // Answers all that wait with COORDINATOR_NOT_AVAILABLE and ends.
+  Task<void> stop();
+
+  Task<kafka::JoinGroupResponse> join(GroupClient client, const kafka::JoinGroupRequest& request,
+                                      std::int16_t version);
+  Task<kafka::SyncGroupResponse> sync(const kafka::SyncGroupRequest& request);
+  Task<kafka::HeartbeatResponse> heartbeat(const kafka::HeartbeatRequest& request);
+  Task<kafka::LeaveGroupResponse> leave(const kafka::LeaveGroupRequest& request,
+                                        std::int16_t version);
+  Task<kafka::OffsetCommitResponse> commit_offsets(const kafka::OffsetCommitRequest& request,
+                                                   std::int16_t version);
+  Task<kafka::OffsetDeleteResponse> delete_offsets(const kafka::OffsetDeleteRequest& request);
+  Task<kafka::ListGroupsResponse> list(const kafka::ListGroupsRequest& request);
+  Task<kafka::DescribeGroupsResponse> describe(const kafka::DescribeGroupsRequest& request,
+                                               std::int16_t version);
+  Task<kafka::DeleteGroupsResponse> remove(const kafka::DeleteGroupsRequest& request);
+
+  // One pass of the expiry of offsets (KIP-211).
+  Task<void> expire_offsets();
+
+ private:
+  using GroupPtr = std::shared_ptr<Group>;
+
+  // The group in memory or in the log; null when there is none.
+  GroupPtr find(std::string_view group_id);
+  GroupPtr find_or_create(std::string_view group_id);
+  // Makes this broker the group's coordinator in the log, if it is not yet.
+  Task<kafka::KafkaError> claim(GroupPtr group);
+  // Drops a group that another broker claimed, or that the log no longer knows.
+  void forget(const GroupPtr& group);
+  std::string new_member_id(const std::optional<std::string>& instance_id,
+                            const std::string& client_id);
+
+  // ---- joining (join.cc) ----
+  struct Joiner {
+    GroupClient client;
+    std::optional<std::string> instance_id;
+    std::string member_id;
+    std::int32_t session_timeout_ms = 0;
+    std::int32_t rebalance_timeout_ms = 0;
+    std::string protocol_type;
+    std::vector<MemberProtocol> protocols;
+    std::int16_t version = 0;
+    JoinReply reply;
+  };
+  Task<kafka::JoinGroupResponse> do_join(Joiner joiner, std::string group_id);
+  void join_new(const GroupPtr& group, Joiner& joiner);
+  void join_known(const GroupPtr& group, Joiner& joiner);
+  void join_returning_static(const GroupPtr& group, Joiner& joiner, const std::string& old_id);
+  Task<void> finish_static_return(GroupPtr group, std::string member_id, std::string old_leader,
+                                  std::int16_t version, JoinReply reply);
+  void give_member_id(const GroupPtr& group, Joiner& joiner);
+  void add_member(const GroupPtr& group, Joiner& joiner, const std::string& member_id);
+  void update_member(const GroupPtr& group, Member& member, Joiner& joiner);
+  [[nodiscard]] bool has_room(const Group& group, std::string_view member_id) const;
+
+  // ---- rebalances (rebalance.cc) ----
+  void prepare_rebalance(const GroupPtr& group);
+  void prepare_or_complete(const GroupPtr& group);
+  void wait_for_more_members(const GroupPtr& group, Duration delay, Duration left);
+  void complete_join_if_all_here(const GroupPtr& group);
+  void complete_join(const GroupPtr& group);
+  void answer_joined(const GroupPtr& group);
+  void fail_syncing(const GroupPtr& group, kafka::KafkaError error);
+  void assign(const GroupPtr& group);
+  void remove_member(const GroupPtr& group, const std::string& member_id);
+  void member_left(const GroupPtr& group);
+  void expect_syncs(const GroupPtr& group);
+
+  // ---- sessions ----
+  void keep_alive(const GroupPtr& group, Member& member);
+  void watch_session(const GroupPtr& group, Member& member, MonoTime when);
+  void session_ended(const std::string& group_id, const std::string& member_id);
+  void watch_pending_id(const GroupPtr& group, const std::string& member_id,
+                        std::int32_t timeout_ms);
+
+  // ---- the log ----
+  Task<kafka::KafkaError> write(GroupPtr group, metadata::Command command);
+  Task<void> write_assignment(GroupPtr group);
+  Task<void> write_empty(GroupPtr group);
+
+  Task<kafka::SyncGroupResponse> do_sync(std::string group_id, std::string member_id,
+                                         std::int32_t generation,
+                                         std::optional<std::string> instance_id,
+                                         std::optional<std::string> protocol_type,
+                                         std::optional<std::string> protocol_name,
+                                         std::map<std::string, Slice> assignments);
+  kafka::KafkaError check_commit(const GroupPtr& group, const kafka::OffsetCommitRequest& request,
+                                 std::int16_t version);
+  kafka::KafkaError leave_one(const GroupPtr& group, std::string member_id,
+                              std::optional<std::string> instance_id);
+  Task<kafka::KafkaError> remove_group(std::string group_id);
+  Task<void> expire_in(std::string group_id, TimestampMs now);
+
+  metadata::Coordinator& coordinator_;
+  Clock& clock_;
+  Executor executor_;
+  GroupLimits limits_;
+  Rng rng_;
+  std::unordered_map<std::string, GroupPtr> groups_;
+  bool is_stopped_ = false;
+  TaskGroup tasks_;
+};
+
+}  // namespace weir::groups

@@ -1,0 +1,209 @@
+// JoinGroup.
+#include "groups/group_coordinator.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace weir::groups {
+
+using kafka::JoinGroupRequest;
+using kafka::JoinGroupResponse;
+using kafka::KafkaError;
+
+namespace {
+
+constexpr std::int16_t kKnownMemberVersion =
+    4;  // from it on, a member gets its id before it joins (KIP-394)
+constexpr std::int16_t kSkipAssignmentVersion = 9;  // KIP-814
+
+JoinGroupResponse failed(KafkaError error, std::string member_id = {}) {
+  JoinGroupResponse response;
+  response.error_code = error;
+  response.member_id = std::move(member_id);
+  return response;
+}
+
+}  // namespace
+
+Task<JoinGroupResponse> GroupCoordinator::join(GroupClient client, const JoinGroupRequest& request,
+                                               std::int16_t version) {
+  Joiner joiner;
+  joiner.client = std::move(client);
+  if (request.group_instance_id) joiner.instance_id = std::string(*request.group_instance_id);
+  joiner.member_id = std::string(request.member_id);
+  joiner.session_timeout_ms = request.session_timeout_ms;
+  // Version 0 has one timeout for both.
+  joiner.rebalance_timeout_ms =
+      version == 0 ? request.session_timeout_ms : request.rebalance_timeout_ms;
+  joiner.protocol_type = std::string(request.protocol_type);
+  joiner.version = version;
+  for (const auto& protocol : request.protocols) {
+    joiner.protocols.push_back(
+        {.name = std::string(protocol.name), .metadata = Slice::copy_of(protocol.metadata)});
+  }
+  if (request.group_id.empty()) co_return failed(KafkaError::kInvalidGroupId, joiner.member_id);
+  if (request.session_timeout_ms < limits_.min_session_timeout_ms ||
+      request.session_timeout_ms > limits_.max_session_timeout_ms) {
+    co_return failed(KafkaError::kInvalidSessionTimeout, joiner.member_id);
+  }
+  co_return co_await boost::asio::co_spawn(
+      executor_, do_join(std::move(joiner), std::string(request.group_id)),
+      boost::asio::use_awaitable);
+}
+
+Task<JoinGroupResponse> GroupCoordinator::do_join(Joiner joiner, std::string group_id) {
+  if (is_stopped_) co_return failed(KafkaError::kCoordinatorNotAvailable, joiner.member_id);
+  GroupPtr group = find(group_id);
+  if (!group && !joiner.member_id.empty())
+    co_return failed(KafkaError::kUnknownMemberId, joiner.member_id);
+  if (!group) group = find_or_create(group_id);
+  KafkaError claimed = co_await claim(group);
+  if (claimed != KafkaError::kNone) co_return failed(claimed, joiner.member_id);
+  if (group->is(GroupState::kDead))
+    co_return failed(KafkaError::kCoordinatorNotAvailable, joiner.member_id);
+  JoinReply reply = joiner.reply;
+  if (!has_room(*group, joiner.member_id))
+    co_return failed(KafkaError::kGroupMaxSizeReached, joiner.member_id);
+  if (!group->supports(joiner.protocol_type, joiner.protocols, joiner.member_id)) {
+    co_return failed(KafkaError::kInconsistentGroupProtocol, joiner.member_id);
+  }
+  if (joiner.member_id.empty()) {
+    join_new(group, joiner);
+  } else {
+    join_known(group, joiner);
+  }
+  co_return co_await reply.wait();
+}
+
+bool GroupCoordinator::has_room(const Group& group, std::string_view member_id) const {
+  if (group.members().contains(std::string(member_id))) return true;
+  std::size_t taken =
+      group.is(GroupState::kPreparingRebalance) ? group.joining_count() : group.members().size();
+  return taken < limits_.max_size;
+}
+
+void GroupCoordinator::join_new(const GroupPtr& group, Joiner& joiner) {
+  if (joiner.instance_id) {
+    if (auto old_id = group->static_member(*joiner.instance_id))
+      return join_returning_static(group, joiner, *old_id);
+    return add_member(group, joiner, new_member_id(joiner.instance_id, joiner.client.client_id));
+  }
+  if (joiner.version >= kKnownMemberVersion) return give_member_id(group, joiner);
+  add_member(group, joiner, new_member_id(std::nullopt, joiner.client.client_id));
+}
+
+void GroupCoordinator::give_member_id(const GroupPtr& group, Joiner& joiner) {
+  std::string id = new_member_id(std::nullopt, joiner.client.client_id);
+  group->pending_ids().insert(id);
+  watch_pending_id(group, id, joiner.session_timeout_ms);
+  joiner.reply.set(failed(KafkaError::kMemberIdRequired, id));
+}
+
+void GroupCoordinator::join_known(const GroupPtr& group, Joiner& joiner) {
+  if (!joiner.instance_id && group->pending_ids().contains(joiner.member_id)) {
+    return add_member(group, joiner, joiner.member_id);
+  }
+  KafkaError error = group->check_member(joiner.member_id, joiner.instance_id);
+  if (error != KafkaError::kNone) return joiner.reply.set(failed(error, joiner.member_id));
+  Member& member = *group->find(joiner.member_id);
+  bool is_same = same_protocols(member.protocols, joiner.protocols);
+  switch (group->state()) {
+    case GroupState::kPreparingRebalance:
+      return update_member(group, member, joiner);
+    case GroupState::kCompletingRebalance:
+      // It did not hear the answer to its join: the answer is still right.
+      if (!is_same) return update_member(group, member, joiner);
+      break;
+    case GroupState::kStable:
+      // The leader joins again to have the partitions assigned anew; the others only when they want
+      // something else.
+      if (!is_same || member.id == group->leader()) return update_member(group, member, joiner);
+      break;
+    case GroupState::kEmpty:
+    case GroupState::kDead:
+      return joiner.reply.set(failed(KafkaError::kUnknownMemberId, joiner.member_id));
+  }
+  keep_alive(group, member);
+  joiner.reply.set(group->joined(member));
+}
+
+// A static member that lost its id (KIP-345): it gets a new one and, if nothing else changed, its
+// old place.
+void GroupCoordinator::join_returning_static(const GroupPtr& group, Joiner& joiner,
+                                             const std::string& old_id) {
+  std::string old_leader = group->leader();
+  std::string id = new_member_id(joiner.instance_id, joiner.client.client_id);
+  Member& member = group->rename(old_id, id);
+  member.client_id = joiner.client.client_id;
+  member.client_host = joiner.client.host;
+  if (!group->is(GroupState::kStable)) return update_member(group, member, joiner);
+  std::string protocol = group->protocol();
+  bool is_same_metadata = std::ranges::equal(
+      member.metadata_for(protocol).bytes(),
+      std::ranges::find(joiner.protocols, protocol, &MemberProtocol::name) == joiner.protocols.end()
+          ? Bytes{}
+          : std::ranges::find(joiner.protocols, protocol, &MemberProtocol::name)->metadata.bytes());
+  member.protocols = joiner.protocols;
+  member.session_timeout_ms = joiner.session_timeout_ms;
+  member.rebalance_timeout_ms = joiner.rebalance_timeout_ms;
+  if (!is_same_metadata || group->choose_protocol() != protocol)
+    return update_member(group, member, joiner);
+  keep_alive(group, member);
+  tasks_.spawn(executor_,
+               finish_static_return(group, id, old_leader, joiner.version, joiner.reply));
+}
+
+Task<void> GroupCoordinator::finish_static_return(GroupPtr group, std::string member_id,
+                                                  std::string old_leader, std::int16_t version,
+                                                  JoinReply reply) {
+  // The new id must be in the log before the member uses it.
+  KafkaError error = co_await write(group, group->commit_command());
+  Member* member = group->find(member_id);
+  if (error == KafkaError::kNone && member == nullptr) error = KafkaError::kUnknownMemberId;
+  if (error != KafkaError::kNone) {
+    reply.set(failed(error, member_id));
+    co_return;
+  }
+  JoinGroupResponse response = group->joined(*member);
+  bool is_leader = member_id == group->leader();
+  if (version >= kSkipAssignmentVersion) {
+    response.skip_assignment = is_leader;
+  } else {
+    // Older clients would assign anew if they were told that they lead: they hear of the leader's
+    // former id.
+    response.members.clear();
+    response.leader = old_leader;
+  }
+  reply.set(std::move(response));
+}
+
+void GroupCoordinator::add_member(const GroupPtr& group, Joiner& joiner,
+                                  const std::string& member_id) {
+  Member member;
+  member.id = member_id;
+  member.instance_id = joiner.instance_id;
+  member.client_id = joiner.client.client_id;
+  member.client_host = joiner.client.host;
+  member.session_timeout_ms = joiner.session_timeout_ms;
+  member.rebalance_timeout_ms = joiner.rebalance_timeout_ms;
+  member.protocols = joiner.protocols;
+  member.is_new = true;
+  member.joining = joiner.reply;
+  Member& added = group->add(std::move(member), joiner.protocol_type);
+  group->new_member_added = true;
+  keep_alive(group, added);
+  prepare_or_complete(group);
+}
+
+void GroupCoordinator::update_member(const GroupPtr& group, Member& member, Joiner& joiner) {
+  member.protocols = joiner.protocols;
+  member.session_timeout_ms = joiner.session_timeout_ms;
+  member.rebalance_timeout_ms = joiner.rebalance_timeout_ms;
+  // A second join while the first still waits: the first is answered as one that was overtaken.
+  if (member.joining) member.joining->set(failed(KafkaError::kRebalanceInProgress, member.id));
+  member.joining = joiner.reply;
+  keep_alive(group, member);
+  prepare_or_complete(group);
+}
+
+}  // namespace weir::groups
