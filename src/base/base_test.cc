@@ -26,6 +26,14 @@ TEST(Crc32c, ShiftEqualsZeroBytes) {
   }
   // The remainder of 1 followed by 4 zero bytes is the polynomial itself: x^32 mod P.
   EXPECT_EQ(crc32c_shift(1U << 31, 4), 0x82F63B78U);
+  // Far more zero bytes than a test can make: twice half of them is all of them.
+  for (std::uint64_t zeros : {std::uint64_t{1} << 33, (std::uint64_t{77} << 56) + 12345}) {
+    EXPECT_EQ(crc32c_shift(crc32c_shift(raw, zeros), zeros), crc32c_shift(raw, 2 * zeros)) << zeros;
+  }
+}
+
+TEST(Crc32c, NeighboursAreJoinedWithAShift) {
+  EXPECT_EQ(crc32c_shift(crc32c(as_bytes("1234")), 5) ^ crc32c(as_bytes("56789")), 0xE3069283U);
 }
 
 TEST(BigEndian, LoadsAndStoresAtAPlace) {

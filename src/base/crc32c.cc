@@ -13,21 +13,25 @@ constexpr std::uint32_t kPolynomial = 0x82F63B78;
 constexpr std::uint32_t kOne = 1U << 31;
 constexpr std::uint32_t kXPow8 = kOne >> 8;
 
+// Without branches: which bits are set is as good as random.
 constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
   std::uint32_t product = 0;
-  for (std::uint32_t bit = kOne; bit != 0; bit >>= 1) {
-    if ((a & bit) != 0) product ^= b;
-    // b times x
-    b = (b >> 1) ^ ((b & 1) != 0 ? kPolynomial : 0);
+  for (int i = 0; i < 32; ++i) {
+    product ^= b & -(a >> 31);
+    a <<= 1;
+    b = (b >> 1) ^ (kPolynomial & -(b & 1));  // b times x
   }
   return product;
 }
 
-// kPowers[k] is x^(8 * 2^k): the factor for 2^k bytes of zero.
+// kPowers[k][n] is x^(8 * n * 256^k): the factor for n * 256^k bytes of zero.
 constexpr auto kPowers = [] {
-  std::array<std::uint32_t, 64> powers{kXPow8};
-  for (std::size_t k = 1; k < powers.size(); ++k) {
-    powers[k] = multiply(powers[k - 1], powers[k - 1]);
+  std::array<std::array<std::uint32_t, 256>, sizeof(std::uint64_t)> powers{};
+  std::uint32_t step = kXPow8;
+  for (auto& row : powers) {
+    row[0] = kOne;
+    for (std::size_t n = 1; n < row.size(); ++n) row[n] = multiply(row[n - 1], step);
+    step = multiply(row.back(), step);
   }
   return powers;
 }();
@@ -37,8 +41,9 @@ constexpr auto kPowers = [] {
 std::uint32_t crc32c_raw(Bytes bytes) { return ~crc32c(bytes, ~0U); }
 
 std::uint32_t crc32c_shift(std::uint32_t raw, std::uint64_t zero_bytes) {
-  for (std::size_t k = 0; zero_bytes != 0; ++k, zero_bytes >>= 1) {
-    if ((zero_bytes & 1) != 0) raw = multiply(raw, kPowers[k]);
+  constexpr std::uint64_t kByte = 0xFF;
+  for (std::size_t k = 0; zero_bytes != 0; ++k, zero_bytes >>= 8) {
+    if ((zero_bytes & kByte) != 0) raw = multiply(raw, kPowers[k][zero_bytes & kByte]);
   }
   return raw;
 }

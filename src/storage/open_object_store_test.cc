@@ -18,6 +18,7 @@ class OpenObjectStore : public testing::Test {
     return store.error().message;
   }
 
+  boost::asio::io_context context_;
   ManualClock clock_;
   boost::asio::thread_pool pool_{1};
   TemporaryFolder folder_;
@@ -28,7 +29,7 @@ TEST_F(OpenObjectStore, OpensFoldersInBothForms) {
     auto path = folder_.path() / (form == "file:" ? "short" : "long");
     auto store = open(form + path.string());
     ASSERT_TRUE(store) << store.error().message;
-    ASSERT_TRUE(run_task((*store)->put("k", Chain(Slice::copy_of("x")))));
+    ASSERT_TRUE(run_task(context_, (*store)->put("k", Chain(Slice::copy_of("x")))));
     EXPECT_TRUE(std::filesystem::exists(path / "k"));
   }
 }
@@ -36,7 +37,7 @@ TEST_F(OpenObjectStore, OpensFoldersInBothForms) {
 TEST_F(OpenObjectStore, OpensMemory) {
   auto store = open("memory:");
   ASSERT_TRUE(store);
-  EXPECT_TRUE(run_task((*store)->put("k", Chain())));
+  EXPECT_TRUE(run_task(context_, (*store)->put("k", Chain())));
 }
 
 TEST_F(OpenObjectStore, NamesTheKindsForOthers) {
