@@ -66,7 +66,7 @@ class FetcherTest : public ::testing::Test {
   std::int64_t commit(PartitionIndex partition, const std::vector<Slice>& batches) {
     std::int64_t sequence = ++sequence_;
     metadata::CommitObject command{
-        .object_sequence = sequence,
+        .object = {.epoch = coordinator_.broker_epoch(), .sequence = sequence},
         .runs = {{.topic = kTopic,
                   .partition = partition,
                   .batch_count = static_cast<std::uint32_t>(batches.size())}}};

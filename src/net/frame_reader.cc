@@ -31,11 +31,10 @@ std::unexpected<Error> bad_size(Bytes bytes, ByteCount size_max) {
 
 }  // namespace
 
-// What the slice of a frame keeps alive. The bytes are freed before their reservations.
-struct FrameReader::FrameMemory {
+// What of a frame is reserved so far.
+struct FrameReader::Reserved {
   std::vector<ByteBudget::Reservation> parts;
-  std::size_t reserved = 0;
-  std::unique_ptr<std::byte[]> bytes;
+  std::size_t bytes = 0;
 };
 
 FrameReader::FrameReader(Stream& stream, Clock& clock, ByteBudget& budget,
@@ -54,10 +53,10 @@ void FrameReader::stop() {
   stream_.cancel_read();
 }
 
-Task<Result<std::optional<Slice>>> FrameReader::next() {
+Task<Result<std::optional<Frame>>> FrameReader::next() {
   WEIR_CO_TRY(std::optional<std::size_t> size, co_await read_size());
   if (!size) co_return std::nullopt;
-  WEIR_CO_TRY(Slice frame, co_await read_body(*size));
+  WEIR_CO_TRY(Frame frame, co_await read_body(*size));
   in_frame_ = false;
   deadline_.clear();
   co_return frame;
@@ -88,23 +87,24 @@ Task<Result<std::optional<std::size_t>>> FrameReader::read_size() {
   co_return static_cast<std::size_t>(size);
 }
 
-Task<Result<Slice>> FrameReader::read_body(std::size_t size) {
-  auto memory = std::make_shared<FrameMemory>();
+Task<Result<Frame>> FrameReader::read_body(std::size_t size) {
+  auto reserved = std::make_shared<Reserved>();
+  std::shared_ptr<std::byte[]> memory;
   std::size_t got = 0;
   while (got < size) {
-    if (got == memory->reserved) WEIR_CO_CHECK(co_await reserve_part(*memory, size));
-    if (!memory->bytes) memory->bytes.reset(new (std::nothrow) std::byte[size]);
-    if (!memory->bytes) {
+    if (got == reserved->bytes) WEIR_CO_CHECK(co_await reserve_part(*reserved, size));
+    if (!memory) memory.reset(new (std::nothrow) std::byte[size]);
+    if (!memory) {
       co_return fail(ErrorCode::kExhausted, fmt::format("no memory for {} bytes", size));
     }
-    MutableBytes into(memory->bytes.get() + got, memory->reserved - got);
+    MutableBytes into(memory.get() + got, reserved->bytes - got);
     if (buffered() > 0) {
       got += take_buffered(into);
       continue;
     }
     begin_ = end_ = 0;
     // The start of the next frame often lies behind the end of this one.
-    MutableBytes spill = memory->reserved == size ? MutableBytes(scratch_) : MutableBytes();
+    MutableBytes spill = reserved->bytes == size ? MutableBytes(scratch_) : MutableBytes();
     WEIR_CO_TRY(std::size_t count, co_await fill(into, spill));
     if (count == 0) {
       co_return fail(ErrorCode::kUnavailable,
@@ -112,14 +112,14 @@ Task<Result<Slice>> FrameReader::read_body(std::size_t size) {
     }
     got += std::min(count, into.size());
   }
-  Bytes bytes(memory->bytes.get(), size);
-  co_return Slice(std::move(memory), bytes);
+  Bytes bytes(memory.get(), size);
+  co_return Frame{.bytes = Slice(std::move(memory), bytes), .reservation = std::move(reserved)};
 }
 
-Task<Status> FrameReader::reserve_part(FrameMemory& memory, std::size_t size) {
-  const ByteCount rest = size - memory.reserved;
-  const bool first = memory.reserved == 0;
-  ByteCount part = std::min(rest, first ? std::min(kFirstPart, budget_.limit()) : memory.reserved);
+Task<Status> FrameReader::reserve_part(Reserved& reserved, std::size_t size) {
+  const ByteCount rest = size - reserved.bytes;
+  const bool first = reserved.bytes == 0;
+  ByteCount part = std::min(rest, first ? std::min(kFirstPart, budget_.limit()) : reserved.bytes);
   ByteBudget::Reservation reservation =
       first ? budget_.try_reserve(part) : budget_.try_extend(part);
   if (!reservation) {
@@ -134,8 +134,8 @@ Task<Status> FrameReader::reserve_part(FrameMemory& memory, std::size_t size) {
     started_ += clock_.now() - since;
   }
   if (!reservation) co_return cancelled();
-  memory.parts.push_back(std::move(reservation));
-  memory.reserved += part;
+  reserved.parts.push_back(std::move(reservation));
+  reserved.bytes += part;
   co_return Status();
 }
 

@@ -2,8 +2,8 @@
 // bytes, each frame in one block of memory that nobody copies again.
 //
 // Memory is reserved from the budget before it is allocated, and the socket is not read while the
-// reservation waits: this is the back-pressure that producers feel. A frame's slice owns its
-// reservation, so its bytes count as used until the last part of it is dropped. A size is only a
+// reservation waits: this is the back-pressure that producers feel. A frame comes with its
+// reservation: its bytes count as used until that is dropped. A size is only a
 // claim: of a frame above 1 MiB the first MiB is reserved, and as it fills the reservation doubles.
 // The block is allocated whole (pages that no byte reached cost no memory), so a growing frame is
 // never copied. When the budget is used up the rest of one such frame at a time may overdraw it
@@ -33,28 +33,35 @@ struct FrameLimits {
   ByteCount rate_min = 64_KiB;
 };
 
+struct Frame {
+  Slice bytes;  // without the size in front
+  // The bytes' place in the budget. Who keeps the bytes longer than this accounts for them
+  // otherwise.
+  std::shared_ptr<const void> reservation;
+};
+
 class FrameReader {
  public:
   FrameReader(Stream& stream, Clock& clock, ByteBudget& budget, const FrameLimits& limits,
               const Executor& executor);
 
-  // The next frame without its size; nothing: the peer has ended its side between two frames.
-  Task<Result<std::optional<Slice>>> next();
+  // The next frame; nothing: the peer has ended its side between two frames.
+  Task<Result<std::optional<Frame>>> next();
   // This and every later next() end with kCancelled.
   void stop();
   // It waits for the first byte of a frame, so nothing of one is pending.
   [[nodiscard]] bool between_frames() const { return !in_frame_; }
 
  private:
-  struct FrameMemory;
+  struct Reserved;
 
   // Enough for a run of small requests at once, little enough for ten thousand idle connections.
   static constexpr std::size_t kScratchSize = 4096;
 
   void begin_frame();
   Task<Result<std::optional<std::size_t>>> read_size();
-  Task<Result<Slice>> read_body(std::size_t size);
-  Task<Status> reserve_part(FrameMemory& memory, std::size_t size);
+  Task<Result<Frame>> read_body(std::size_t size);
+  Task<Status> reserve_part(Reserved& reserved, std::size_t size);
   Task<Result<std::size_t>> fill(MutableBytes into, MutableBytes spill);
   std::size_t take_buffered(MutableBytes into);
   void compact();

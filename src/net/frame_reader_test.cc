@@ -11,7 +11,7 @@ namespace weir::net {
 namespace {
 
 using std::chrono::seconds;
-using Next = Result<std::optional<Slice>>;
+using Next = Result<std::optional<Frame>>;
 
 Slice frame_of(std::string_view body) {
   ByteWriter writer;
@@ -62,7 +62,7 @@ class FrameReaderTest : public testing::Test {
   std::string text() {
     if (!next_) return "(waits)";
     if (!*next_) return (*next_).error().to_string();
-    return **next_ ? std::string(as_text((**next_)->bytes())) : "(end)";
+    return **next_ ? std::string(as_text((**next_)->bytes.bytes())) : "(end)";
   }
   std::string ask_text() {
     ask();
@@ -120,17 +120,17 @@ TEST_F(FrameReaderTest, RefusesSizesThatNoClientSends) {
   EXPECT_EQ(refusal(frame_of(std::string(1000, 'y'))), std::string(1000, 'y'));
 }
 
-TEST_F(FrameReaderTest, TheSliceHoldsItsReservation) {
+TEST_F(FrameReaderTest, AFrameCountsUntilItsReservationIsDropped) {
   open();
   send(frame_of("12345"));
   ask();
   EXPECT_EQ(budget_->used(), 5U);
-  Slice part = (**next_)->sub(1, 2);
+  Frame frame = ***next_;
   next_.reset();
   EXPECT_EQ(budget_->used(), 5U);
-  EXPECT_EQ(as_text(part.bytes()), "23");
-  part = {};
+  frame.reservation.reset();
   EXPECT_EQ(budget_->used(), 0U);
+  EXPECT_EQ(as_text(frame.bytes.bytes()), "12345");
 }
 
 TEST_F(FrameReaderTest, DoesNotReadTheSocketWhileMemoryIsUsedUp) {
@@ -205,7 +205,7 @@ TEST_F(FrameReaderTest, GrowingFramesDoNotBlockEachOther) {
     for (Peer& peer : peers) {
       if (!peer.next) continue;
       ASSERT_TRUE(*peer.next) << peer.next->error().to_string();
-      EXPECT_EQ((**peer.next)->size(), body.size());
+      EXPECT_EQ((**peer.next)->bytes.size(), body.size());
       peer.next.reset();  // the handler is done with it
       ++complete;
     }

@@ -62,7 +62,7 @@ Task<Status> FramedConnection::run() {
 Task<void> FramedConnection::read_loop() {
   while (true) {
     co_await wait_for_room();
-    Result<std::optional<Slice>> frame = co_await reader_.next();
+    Result<std::optional<Frame>> frame = co_await reader_.next();
     if (!frame) {
       // Cancelled: somebody asked for it and knows why.
       if (frame.error().code != ErrorCode::kCancelled) abort(std::move(frame).error());
@@ -75,8 +75,10 @@ Task<void> FramedConnection::read_loop() {
     }
     active_at_ = clock_.now();
     metrics_.requests.add();
-    metrics_.received_bytes.add((*frame)->size());
-    Request request{.frame = **std::move(frame), .received = active_at_};
+    metrics_.received_bytes.add((*frame)->bytes.size());
+    Request request{.frame = std::move((*frame)->bytes),
+                    .reservation = std::move((*frame)->reservation),
+                    .received = active_at_};
     starting_ = true;
     Pending pending = co_await handler_.start(std::move(request), context_);
     starting_ = false;

@@ -23,9 +23,11 @@ using Response = Result<std::optional<Chain>>;
 using Pending = OneShot<Response>;
 
 struct Request {
-  // Without the size in front. The memory counts in the budget until the last part of it is
-  // dropped.
+  // Without the size in front.
   Slice frame;
+  // The frame's place in the memory budget, given back when the last copy dies: whoever answers
+  // the request keeps it until then.
+  std::shared_ptr<const void> reservation;
   // When the frame was complete.
   MonoTime received;
 };

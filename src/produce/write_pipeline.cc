@@ -1,0 +1,218 @@
+#include "produce/write_pipeline.h"
+
+#include "kafka/error_map.h"
+#include "runtime/log.h"
+
+namespace weir::produce {
+namespace {
+
+using kafka::KafkaError;
+
+metadata::CommitObject command_for(const storage::WalIndex& index, metadata::ObjectId id,
+                                   ByteCount size) {
+  metadata::CommitObject command{
+      .object = id, .object_size = static_cast<std::uint32_t>(size), .runs = {}, .batches = {}};
+  command.runs.reserve(index.runs.size());
+  for (const storage::WalRun& run : index.runs) {
+    command.runs.push_back({.topic = run.partition.topic,
+                            .partition = run.partition.partition,
+                            .byte_offset = run.byte_offset,
+                            .batch_count = run.batch_count});
+  }
+  command.batches.reserve(index.batches.size());
+  for (const storage::WalBatchInfo& batch : index.batches) {
+    command.batches.push_back({.length = batch.length,
+                               .last_offset_delta = batch.last_offset_delta,
+                               .max_timestamp = batch.max_timestamp,
+                               .producer_id = batch.producer_id,
+                               .producer_epoch = batch.producer_epoch,
+                               .base_sequence = batch.base_sequence});
+  }
+  return command;
+}
+
+std::vector<TopicPartition> partitions_of(const storage::WalIndex& index) {
+  std::vector<TopicPartition> out;
+  out.reserve(index.runs.size());
+  for (const storage::WalRun& run : index.runs) out.push_back(run.partition);
+  return out;
+}
+
+}  // namespace
+
+// One object on its way: its batches and who waits for them.
+struct WritePipeline::Flight {
+  struct Waiter {
+    std::shared_ptr<PendingWrite> write;
+    std::uint32_t index = 0;
+  };
+
+  CommitOrder::Ticket ticket = 0;
+  metadata::ObjectId id;
+  storage::ObjectKey key;
+  storage::WalObject object;
+  std::vector<Waiter> waiters;  // waiters[n] is for the object's batch order[n]
+
+  void complete_all(const BatchOutcome& outcome) {
+    for (Waiter& waiter : waiters) waiter.write->complete(waiter.index, outcome);
+  }
+};
+
+WritePipeline::WritePipeline(PipelineParts parts, std::size_t lanes, FlushLimits limits)
+    : parts_(parts),
+      limits_(limits),
+      policy_(limits),
+      stage_(lanes, limits.buffer_max, [this] { wake(); }),
+      objects_(
+          parts.metrics.counter("weir_produce_objects_total", "WAL objects that were uploaded.")),
+      bytes_in_(parts.metrics.counter("weir_produce_bytes_total",
+                                      "Bytes of record batches that were committed.")),
+      failed_(parts.metrics.counter("weir_produce_failed_objects_total",
+                                    "WAL objects that were not uploaded or committed.")),
+      object_size_(parts.metrics.histogram("weir_produce_object_bytes", "Size of WAL objects.",
+                                           HistogramKind::kBytes)),
+      stage_time_(parts.metrics.histogram("weir_produce_stage_seconds",
+                                          "Time from staging a batch to the start of its upload.",
+                                          HistogramKind::kLatency)),
+      upload_time_(parts.metrics.histogram(
+          "weir_produce_upload_seconds", "Time to upload a WAL object.", HistogramKind::kLatency)),
+      commit_time_(parts.metrics.histogram("weir_produce_commit_seconds",
+                                           "Time from the end of an upload to its commit.",
+                                           HistogramKind::kLatency)) {}
+
+WritePipeline::~WritePipeline() = default;
+
+void WritePipeline::start() { tasks_.spawn(parts_.executor, run()); }
+
+Task<void> WritePipeline::drain() {
+  is_draining_ = true;
+  wake();
+  co_await tasks_.join();
+}
+
+Task<void> WritePipeline::run() {
+  while (true) {
+    flush_what_is_due();
+    if (is_draining_ && stage_.bytes() == 0 && flights_.empty()) co_return;
+    auto again = policy_.ask_again_at(situation());
+    if (again) {
+      co_await wake_.wait_until(parts_.clock, *again);
+    } else {
+      co_await wake_.wait();
+    }
+  }
+}
+
+FlushSituation WritePipeline::situation() const {
+  auto oldest = stage_.oldest();
+  return {.staged = oldest ? stage_.bytes() : 0,
+          .oldest = oldest.value_or(MonoTime{}),
+          .uploads = uploads_,
+          .now = parts_.clock.now()};
+}
+
+void WritePipeline::flush_what_is_due() {
+  while (true) {
+    FlushSituation now = situation();
+    bool must_drain = is_draining_ && now.staged > 0 && uploads_ < limits_.max_uploads;
+    if (!must_drain && !policy_.should_flush(now)) return;
+    stage_time_.observe(now.now - now.oldest);
+    launch();
+  }
+}
+
+void WritePipeline::launch() {
+  std::vector<StagedBatch> staged = stage_.drain(limits_.buffer_max);
+  if (staged.empty()) return;
+  BrokerEpoch epoch = parts_.coordinator.broker_epoch();
+  if (epoch != sequence_epoch_) {
+    sequence_epoch_ = epoch;
+    next_sequence_ = 1;
+  }
+  auto flight = std::make_shared<Flight>();
+  flight->id = {.epoch = epoch, .sequence = next_sequence_++};
+  flight->key = storage::wal_object_key(epoch, flight->id.sequence);
+  std::vector<storage::WalBatch> batches;
+  batches.reserve(staged.size());
+  for (StagedBatch& batch : staged) {
+    batches.push_back(std::move(batch.batch));
+    flight->waiters.push_back({.write = std::move(batch.write), .index = batch.index});
+  }
+  flight->object = storage::build_wal_object(
+      {.cluster = parts_.cluster_id, .broker_epoch = epoch, .sequence = flight->id.sequence},
+      batches);
+  flight->ticket = order_.enter(partitions_of(flight->object.index));
+  flights_.emplace(flight->ticket, flight);
+  ++uploads_;
+  tasks_.spawn(parts_.executor, upload(std::move(flight)));
+}
+
+Task<void> WritePipeline::upload(std::shared_ptr<Flight> flight) {
+  MonoTime start = parts_.clock.now();
+  object_size_.observe(flight->object.body.size());
+  Status put = co_await parts_.store.put(flight->key, flight->object.body);
+  --uploads_;
+  wake();
+  if (!put) {
+    auto ready = order_.failed(flight->ticket);
+    tasks_.spawn(parts_.executor, discard(flight, put.error()));
+    commit_ready(ready);
+    co_return;
+  }
+  objects_.add();
+  upload_time_.observe(parts_.clock.now() - start);
+  parts_.written.on_object_written(flight->key, flight->object.body);
+  commit_ready(order_.uploaded(flight->ticket));
+}
+
+// In their order: the coordinator applies commits in the order in which they are submitted.
+void WritePipeline::commit_ready(const std::vector<CommitOrder::Ticket>& ready) {
+  for (CommitOrder::Ticket ticket : ready)
+    tasks_.spawn(parts_.executor, commit(flights_.at(ticket)));
+}
+
+Task<void> WritePipeline::commit(std::shared_ptr<Flight> flight) {
+  MonoTime start = parts_.clock.now();
+  const storage::WalObject& object = flight->object;
+  auto result =
+      co_await parts_.coordinator.submit(command_for(object.index, flight->id, object.body.size()));
+  if (!result || result->error != KafkaError::kNone) {
+    Error error = result ? Error{ErrorCode::kFenced, "the commit was refused"} : result.error();
+    co_await discard(flight, std::move(error));
+    co_return;
+  }
+  commit_time_.observe(parts_.clock.now() - start);
+  ByteCount committed = 0;
+  for (std::size_t i = 0; i < result->batches.size(); ++i) {
+    const metadata::BatchResult& batch = result->batches[i];
+    Flight::Waiter& waiter = flight->waiters[object.order[i]];
+    bool is_committed = batch.error == KafkaError::kNone;
+    if (is_committed) committed += object.index.batches[i].length;
+    waiter.write->complete(waiter.index,
+                           {.error = batch.error,
+                            .base_offset = is_committed ? batch.base_offset : kNoOffset,
+                            .log_append_time_ms = is_committed ? batch.append_time : kNoTimestamp,
+                            .log_start_offset = is_committed ? batch.log_start : kNoOffset});
+  }
+  bytes_in_.add(committed);
+  flights_.erase(flight->ticket);
+  wake();
+}
+
+// The object will not be committed: tell the producers, and do not leave the object behind.
+Task<void> WritePipeline::discard(std::shared_ptr<Flight> flight, Error error) {
+  failed_.add();
+  log::error("produce.object.failed", {{"object", flight->key}, {"error", error}});
+  flight->complete_all({.error = kafka::write_error(error.code)});
+  // After kCancelled the commit may stand: the object is then left to the sweep of orphans.
+  if (error.code != ErrorCode::kCancelled) {
+    std::vector<storage::ObjectKey> keys{flight->key};
+    Status removed = co_await parts_.store.remove(std::move(keys));
+    if (!removed)
+      log::warn("produce.object.left", {{"object", flight->key}, {"error", removed.error()}});
+  }
+  flights_.erase(flight->ticket);
+  wake();
+}
+
+}  // namespace weir::produce

@@ -1,0 +1,88 @@
+// From staged batches to committed offsets: makes objects of what is staged, uploads several at a
+// time, commits them in order per partition, and tells each request its outcome
+// (docs/architecture.md, "Write path").
+//
+// Owned by main. Everything but Stage::add runs on the executor it is given, so nothing here is
+// locked.
+#pragma once
+#include "metadata/coordinator.h"
+#include "produce/commit_order.h"
+#include "produce/flush_policy.h"
+#include "produce/stage.h"
+#include "runtime/metrics.h"
+#include "runtime/notifier.h"
+#include "runtime/task_group.h"
+#include "storage/object_store.h"
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace weir::produce {
+
+// Takes the bytes of objects that were just uploaded, so that they need not be read back: the
+// object cache. Any thread.
+class WrittenObjects {
+ public:
+  virtual ~WrittenObjects() = default;
+  virtual void on_object_written(const storage::ObjectKey& key, const Chain& bytes) = 0;
+};
+
+struct PipelineParts {
+  metadata::Coordinator& coordinator;
+  storage::ObjectStore& store;
+  WrittenObjects& written;
+  Clock& clock;
+  Executor executor;
+  MetricsRegistry& metrics;
+  Uuid cluster_id;
+};
+
+class WritePipeline {
+ public:
+  WritePipeline(PipelineParts parts, std::size_t lanes, FlushLimits limits);
+  ~WritePipeline();
+
+  // Where requests stage their batches.
+  [[nodiscard]] Stage& stage() { return stage_; }
+  void start();
+  // Flushes what is staged, and returns when every batch has its outcome. Nothing may be staged
+  // after the call.
+  Task<void> drain();
+
+ private:
+  struct Flight;
+
+  void wake() { wake_.notify(); }
+  Task<void> run();
+  void flush_what_is_due();
+  void launch();
+  Task<void> upload(std::shared_ptr<Flight> flight);
+  void commit_ready(const std::vector<CommitOrder::Ticket>& ready);
+  Task<void> commit(std::shared_ptr<Flight> flight);
+  Task<void> discard(std::shared_ptr<Flight> flight, Error error);
+  [[nodiscard]] FlushSituation situation() const;
+
+  PipelineParts parts_;
+  FlushLimits limits_;
+  FlushPolicy policy_;
+  Notifier wake_;
+  Stage stage_;
+  CommitOrder order_;
+  std::unordered_map<CommitOrder::Ticket, std::shared_ptr<Flight>> flights_;
+  std::int64_t next_sequence_ = 1;
+  BrokerEpoch sequence_epoch_ = -1;  // whose sequence next_sequence_ is
+  std::size_t uploads_ = 0;
+  bool is_draining_ = false;
+  TaskGroup tasks_;
+
+  Counter& objects_;
+  Counter& bytes_in_;
+  Counter& failed_;
+  Histogram& object_size_;
+  Histogram& stage_time_;
+  Histogram& upload_time_;
+  Histogram& commit_time_;
+};
+
+}  // namespace weir::produce

@@ -1,0 +1,268 @@
+#include "produce/write_pipeline.h"
+
+#include "kafka/records/batch_builder.h"
+#include "metadata/memory_coordinator.h"
+#include "runtime/test_loop.h"
+#include "storage/faulty_store.h"
+#include "storage/memory_store.h"
+#include "storage/wal_object.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+namespace weir::produce {
+namespace {
+
+using kafka::KafkaError;
+using std::chrono::milliseconds;
+
+constexpr TopicId kTopic{7, 7};
+
+Slice batch_of(int records, ProducerId producer = kNoProducerId, std::int32_t sequence = -1) {
+  kafka::RecordBatchBuilder builder(
+      {.producer_id = producer,
+       .producer_epoch = static_cast<ProducerEpoch>(producer < 0 ? -1 : 0),
+       .base_sequence = sequence});
+  for (int i = 0; i < records; ++i) builder.append(1000 + i, std::nullopt, as_bytes("value"));
+  return *builder.build();
+}
+
+class Remembered final : public WrittenObjects {
+ public:
+  void on_object_written(const storage::ObjectKey& key, const Chain& bytes) override {
+    objects[key] = bytes;
+  }
+  std::map<storage::ObjectKey, Chain> objects;
+};
+
+class WritePipelineTest : public ::testing::Test {
+ protected:
+  explicit WritePipelineTest(FlushLimits limits = {}) : limits_(limits) {
+    coordinator_.apply(
+        metadata::CreateTopics{.topics = {{.name = "t", .id = kTopic, .partitions = 4}}});
+    pipeline_.emplace(PipelineParts{.coordinator = coordinator_,
+                                    .store = store_,
+                                    .written = written_,
+                                    .clock = clock_,
+                                    .executor = context_.get_executor(),
+                                    .metrics = metrics_,
+                                    .cluster_id = {1, 2}},
+                      2, limits_);
+    pipeline_->start();
+    poll();
+  }
+  ~WritePipelineTest() override { run_task(context_, pipeline_->drain()); }
+
+  void poll() {
+    context_.restart();
+    context_.poll();
+  }
+
+  // One request with a batch for each (partition, batch).
+  std::shared_ptr<PendingWrite> stage(std::vector<std::pair<PartitionIndex, Slice>> batches,
+                                      std::size_t lane = 0) {
+    auto write = std::make_shared<PendingWrite>(batches.size());
+    std::vector<StagedBatch> staged;
+    for (auto& [partition, bytes] : batches) {
+      staged.push_back({.batch = {.partition = {kTopic, partition}, .bytes = bytes},
+                        .write = write,
+                        .index = static_cast<std::uint32_t>(staged.size())});
+    }
+    pipeline_->stage().add(lane, std::move(staged), clock_.now());
+    return write;
+  }
+
+  // The outcomes so far; those that are not known are REQUEST_TIMED_OUT.
+  std::vector<BatchOutcome> outcomes(const std::shared_ptr<PendingWrite>& write) {
+    return run_task(context_, write->wait_until(clock_, clock_.now()));
+  }
+
+  ManualClock clock_;
+  boost::asio::io_context context_;
+  metadata::MemoryCoordinator coordinator_{clock_, context_.get_executor()};
+  storage::MemoryStore memory_{clock_};
+  storage::FaultyStore store_{memory_, clock_};
+  Remembered written_;
+  MetricsRegistry metrics_;
+  FlushLimits limits_;
+  std::optional<WritePipeline> pipeline_;
+};
+
+TEST_F(WritePipelineTest, AnswersWithTheOffsetsOfTheCommit) {
+  auto first = stage({{0, batch_of(3)}, {1, batch_of(1)}});
+  poll();
+  auto second = stage({{0, batch_of(2)}});
+  poll();
+  auto got = outcomes(first);
+  EXPECT_EQ(got[0].error, KafkaError::kNone);
+  EXPECT_EQ(got[0].base_offset, 0);
+  EXPECT_EQ(got[0].log_append_time_ms, kNoTimestamp);
+  EXPECT_EQ(got[1].base_offset, 0);
+  EXPECT_EQ(outcomes(second)[0].base_offset, 3);
+  EXPECT_EQ(coordinator_.image()->topic("t")->partition(0)->view().high_watermark, 5);
+}
+
+TEST_F(WritePipelineTest, AnIdlePipelineMakesNoObjects) {
+  for (int i = 0; i < 100; ++i) {
+    clock_.advance(milliseconds(100));
+    poll();
+  }
+  EXPECT_EQ(memory_.size(), 0U);
+  EXPECT_EQ(clock_.pending(), 0U);
+}
+
+TEST_F(WritePipelineTest, TheStoredObjectHoldsTheBytesThatWereStaged) {
+  Slice batch = batch_of(3);
+  stage({{2, batch}});
+  poll();
+  ASSERT_EQ(written_.objects.size(), 1U);
+  const auto& [key, bytes] = *written_.objects.begin();
+  // Not a copy: the cache gets the slice that the producer sent.
+  EXPECT_EQ(bytes.slices().front().data(), batch.data());
+  Slice stored = *run_task(context_, memory_.get(key));
+  auto contents = storage::parse_wal_object(stored.bytes());
+  ASSERT_TRUE(contents);
+  EXPECT_EQ(contents->index.runs.front().partition, (TopicPartition{kTopic, 2}));
+  EXPECT_EQ(contents->footer.id.cluster, (Uuid{1, 2}));
+}
+
+TEST_F(WritePipelineTest, AFailedPutIsARetriableErrorWithoutAnOffset) {
+  store_.set_plan([](const storage::StoreCall& call) {
+    storage::StoreFault fault;
+    if (call.operation == storage::StoreOperation::kPut)
+      fault.error = Error{ErrorCode::kUnavailable, "down"};
+    return fault;
+  });
+  auto failed = stage({{0, batch_of(1)}});
+  poll();
+  EXPECT_EQ(outcomes(failed)[0].error, KafkaError::kKafkaStorageError);
+  EXPECT_EQ(outcomes(failed)[0].base_offset, kNoOffset);
+  EXPECT_EQ(coordinator_.submitted(), 0U);
+  store_.set_plan({});
+  auto next = stage({{0, batch_of(1)}});
+  poll();
+  EXPECT_EQ(outcomes(next)[0].base_offset, 0);
+}
+
+TEST_F(WritePipelineTest, AFailedPutWhoseBytesArrivedLeavesNoObject) {
+  store_.set_plan([](const storage::StoreCall& call) {
+    storage::StoreFault fault;
+    if (call.operation != storage::StoreOperation::kPut) return fault;
+    fault.error = Error{ErrorCode::kTimeout, "no answer"};
+    fault.takes_effect = true;
+    return fault;
+  });
+  auto failed = stage({{0, batch_of(1)}});
+  poll();
+  EXPECT_EQ(outcomes(failed)[0].error, KafkaError::kRequestTimedOut);
+  EXPECT_EQ(memory_.size(), 0U);
+}
+
+TEST_F(WritePipelineTest, ACommitThatTheLogRefusesIsARetriableErrorAndLeavesNoObject) {
+  coordinator_.set_failure(Error{ErrorCode::kUnavailable, "the log is down"});
+  auto failed = stage({{0, batch_of(1)}});
+  poll();
+  EXPECT_EQ(outcomes(failed)[0].error, KafkaError::kKafkaStorageError);
+  EXPECT_EQ(memory_.size(), 0U);
+  coordinator_.set_failure(std::nullopt);
+}
+
+// Holds the first PUT back; all others pass.
+std::shared_ptr<storage::StoreGate> hold_first_put(storage::FaultyStore& store) {
+  auto gate = std::make_shared<storage::StoreGate>();
+  store.set_plan([gate, seen = false](const storage::StoreCall& call) mutable {
+    storage::StoreFault fault;
+    if (call.operation == storage::StoreOperation::kPut && !std::exchange(seen, true))
+      fault.hold = gate;
+    return fault;
+  });
+  return gate;
+}
+
+TEST_F(WritePipelineTest, ASlowPutHoldsUpOnlyObjectsThatShareAPartition) {
+  auto gate = hold_first_put(store_);
+  auto slow = stage({{0, batch_of(1)}});
+  poll();
+  auto same = stage({{0, batch_of(1)}});
+  clock_.advance(milliseconds(250));
+  poll();
+  auto other = stage({{1, batch_of(1)}});
+  clock_.advance(milliseconds(250));
+  poll();
+  EXPECT_EQ(memory_.size(), 2U);
+  EXPECT_EQ(outcomes(other)[0].error, KafkaError::kNone);
+  EXPECT_EQ(coordinator_.image()->topic("t")->partition(0)->view().high_watermark, 0);
+  gate->open();
+  poll();
+  EXPECT_EQ(outcomes(slow)[0].base_offset, 0);
+  EXPECT_EQ(outcomes(same)[0].base_offset, 1);
+}
+
+TEST_F(WritePipelineTest, WhatIsNotCommittedInTimeIsTimedOut) {
+  auto gate = hold_first_put(store_);
+  auto slow = stage({{0, batch_of(1)}});
+  poll();
+  EXPECT_EQ(outcomes(slow)[0].error, KafkaError::kRequestTimedOut);
+  gate->open();
+}
+
+TEST_F(WritePipelineTest, ADuplicateIsAnsweredWithItsFirstOffset) {
+  auto first = stage({{0, batch_of(2, 9, 0)}});
+  poll();
+  auto gap = stage({{0, batch_of(1, 9, 5)}});
+  poll();
+  auto again = stage({{0, batch_of(2, 9, 0)}});
+  poll();
+  EXPECT_EQ(outcomes(first)[0].base_offset, 0);
+  EXPECT_EQ(outcomes(gap)[0].error, KafkaError::kOutOfOrderSequenceNumber);
+  EXPECT_EQ(outcomes(gap)[0].base_offset, kNoOffset);
+  EXPECT_EQ(outcomes(again)[0].error, KafkaError::kNone);
+  EXPECT_EQ(outcomes(again)[0].base_offset, 0);
+  EXPECT_EQ(coordinator_.image()->topic("t")->partition(0)->view().high_watermark, 2);
+}
+
+TEST_F(WritePipelineTest, DrainingAnswersEverythingThatIsStaged) {
+  auto gate = hold_first_put(store_);
+  auto slow = stage({{0, batch_of(1)}});
+  poll();
+  auto staged = stage({{0, batch_of(1)}}, 1);
+  bool is_drained = false;
+  boost::asio::co_spawn(context_, pipeline_->drain(),
+                        [&](const std::exception_ptr&) { is_drained = true; });
+  poll();
+  EXPECT_FALSE(is_drained);
+  gate->open();
+  poll();
+  EXPECT_TRUE(is_drained);
+  EXPECT_EQ(outcomes(slow)[0].error, KafkaError::kNone);
+  EXPECT_EQ(outcomes(staged)[0].error, KafkaError::kNone);
+}
+
+class NeverEarlyTest : public WritePipelineTest {
+ protected:
+  NeverEarlyTest() : WritePipelineTest({.buffer_max = 1000, .early_puts_per_second = 0.0}) {}
+};
+
+TEST_F(NeverEarlyTest, BatchesOfOneIntervalShareAnObject) {
+  auto first = stage({{0, batch_of(1)}});
+  poll();
+  clock_.advance(milliseconds(249));
+  auto second = stage({{1, batch_of(1)}}, 1);
+  poll();
+  EXPECT_EQ(memory_.size(), 0U);
+  clock_.advance(milliseconds(1));
+  poll();
+  EXPECT_EQ(memory_.size(), 1U);
+  EXPECT_EQ(outcomes(first)[0].error, KafkaError::kNone);
+  EXPECT_EQ(outcomes(second)[0].error, KafkaError::kNone);
+}
+
+TEST_F(NeverEarlyTest, AFullBufferDoesNotWait) {
+  auto full = stage({{0, batch_of(100)}});
+  poll();
+  EXPECT_EQ(outcomes(full)[0].base_offset, 0);
+}
+
+}  // namespace
+}  // namespace weir::produce
