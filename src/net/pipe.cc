@@ -3,8 +3,9 @@
 #include "runtime/notifier.h"
 
 #include <algorithm>
-#include <deque>
+#include <cstring>
 #include <mutex>
+#include <vector>
 
 namespace weir::net {
 namespace {
@@ -13,22 +14,34 @@ namespace {
 struct Way {
   explicit Way(std::size_t limit) : capacity(limit) {}
 
+  [[nodiscard]] std::size_t size() const { return bytes.size() - taken; }
+  std::size_t take(MutableBytes into) {
+    std::size_t count = std::min(size(), into.size());
+    if (count > 0) std::memcpy(into.data(), bytes.data() + taken, count);
+    taken += count;
+    if (taken == bytes.size()) bytes.clear();
+    if (bytes.empty()) taken = 0;
+    return count;
+  }
+  std::size_t put(Bytes piece) {
+    Bytes part = piece.first(std::min(capacity - size(), piece.size()));
+    if (bytes.size() + part.size() > 2 * capacity) {
+      bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(taken));
+      taken = 0;
+    }
+    bytes.insert(bytes.end(), part.begin(), part.end());
+    return part.size();
+  }
+
   const std::size_t capacity;
-  std::mutex mutex;
-  std::deque<std::byte> bytes;
-  bool ended = false;   // the writer ended its side
-  bool broken = false;  // either end is closed
+  std::mutex mutex;  // guards what follows, but for the notifiers
+  std::vector<std::byte> bytes;
+  std::size_t taken = 0;  // of the front of bytes
+  bool ended = false;     // the writer ended its side
+  bool broken = false;    // either end is closed
   Notifier readable;
   Notifier writable;
 };
-
-std::size_t take(std::deque<std::byte>& from, MutableBytes into) {
-  std::size_t count = std::min(from.size(), into.size());
-  auto end = from.begin() + static_cast<std::ptrdiff_t>(count);
-  std::copy(from.begin(), end, into.begin());
-  from.erase(from.begin(), end);
-  return count;
-}
 
 class PipeEnd final : public Stream {
  public:
@@ -94,14 +107,14 @@ class PipeEnd final : public Stream {
     std::size_t count = 0;
     {
       std::lock_guard lock(in_->mutex);
-      if (in_->bytes.empty()) {
+      if (in_->size() == 0) {
         // As with TCP, what was written before a close is still read.
         if (in_->ended || in_->broken) return 0;
         if (cancelled_) return fail(ErrorCode::kCancelled, "read cancelled");
         return std::nullopt;
       }
-      count = take(in_->bytes, into);
-      count += take(in_->bytes, spill);
+      count = in_->take(into);
+      count += in_->take(spill);
     }
     in_->writable.notify();
     return count;
@@ -113,12 +126,7 @@ class PipeEnd final : public Stream {
     {
       std::lock_guard lock(out_->mutex);
       if (out_->broken) return fail(ErrorCode::kUnavailable, peer_ + " closed the connection");
-      for (Bytes piece : pieces) {
-        std::size_t room = out_->capacity - out_->bytes.size();
-        Bytes part = piece.first(std::min(room, piece.size()));
-        out_->bytes.insert(out_->bytes.end(), part.begin(), part.end());
-        count += part.size();
-      }
+      for (Bytes piece : pieces) count += out_->put(piece);
     }
     if (count == 0) return std::nullopt;
     out_->readable.notify();
