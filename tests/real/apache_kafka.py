@@ -68,16 +68,16 @@ def jars():
     return folder
 
 
-def java(*arguments, heap="256m"):
-    """The command line of a Java program with Kafka's classes."""
+def java(*arguments, quick=True):
+    """The command line of a Java program with Kafka's classes; `quick` for programs that run for a moment."""
     folder = jars()
-    return ["java", f"-Xmx{heap}", "-XX:+UseSerialGC", f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}",
-            "-cp", f"{folder}/*", *arguments]
+    return ["java", "-Xmx512m", *(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"] if quick else []),
+            f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}", "-cp", f"{folder}/*", *arguments]
 
 
-def tool(name, *arguments):
+def tool(name, *arguments, quick=True):
     """The command line of one of Kafka's own tools."""
-    return java(f"org.apache.kafka.tools.{TOOLS[name]}", *arguments)
+    return java(f"org.apache.kafka.tools.{TOOLS[name]}", *arguments, quick=quick)
 
 
 class ApacheKafka(Process):

@@ -12,6 +12,7 @@ sys.path.insert(0, str(TOOLS))
 import check_layers  # noqa: E402
 import cpp_files  # noqa: E402
 import packages  # noqa: E402
+import reference_docs  # noqa: E402
 import run_tests  # noqa: E402
 import tidy  # noqa: E402
 
@@ -108,6 +109,17 @@ class TestCounts(unittest.TestCase):
                                   "properties": [{"name": "TIMEOUT", "value": 0.2}]}, ".")
         self.assertEqual((late.passed, late.failed), (0, 1))
         self.assertIn("no end within", late.output)
+
+
+class ReferencePages(unittest.TestCase):
+    def test_apis_have_their_names(self):
+        page = reference_docs.apis_page({"api_keys": [{"api_key": 12, "min_version": 0, "max_version": 3}]})
+        self.assertIn("| 12 | Heartbeat | 0 to 3 | 0 to 4 |", page)
+
+    def test_metrics_have_kind_labels_and_help(self):
+        page = reference_docs.metrics_page("# HELP weir_a Words.\n# TYPE weir_a histogram\n"
+                                           'weir_a_bucket{op="put",le="1"} 2\nweir_a_sum{op="put"} 2\n')
+        self.assertIn("| `weir_a` | histogram | `op` | Words. |", page)
 
 
 class CppFiles(unittest.TestCase):

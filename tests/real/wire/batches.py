@@ -113,7 +113,8 @@ def read(data):
             return [*found, {"cut": True}]
         one = {"base_offset": base, "last_offset_delta": last, "magic": magic, "attributes": attributes,
                "base_timestamp": first_ts, "max_timestamp": max_ts, "count": count,
-               "producer_id": producer, "producer_epoch": producer_epoch, "sequence": sequence, "crc_ok": crc32c(raw[CRC_FROM:]) == crc}
+               "producer_id": producer, "producer_epoch": producer_epoch, "sequence": sequence,
+               "crc_ok": crc32c(raw[CRC_FROM:]) == crc}
         payload = raw[HEADER.size:]
         if attributes & 7 == 1:
             payload = gzip.decompress(payload)
