@@ -19,7 +19,7 @@ Applied MemoryCoordinator::append(RecordHeader header, const Command& command) {
   header.known_hash = state_.chain().hash();
   auto encoded = encode_command(command);
   LogEntry entry{state_.position() + 1, encode_record(header, 1, *encoded)};
-  auto applied = state_.apply(entry, true);
+  auto applied = state_.apply(entry);
   Changes changes = state_.publish(readers_);
   metadata::tell_listeners(listeners_, changes);
   return std::move(*applied);

@@ -17,12 +17,12 @@ HashChain::HashChain(Position position, std::uint64_t hash)
   window_[slot(position)] = hash;
 }
 
-std::uint64_t HashChain::hash_with(Bytes entry) const {
-  return XXH3_64bits_withSeed(entry.data(), entry.size(), hash_);
+std::uint64_t HashChain::extend(std::uint64_t before, Bytes entry) {
+  return XXH3_64bits_withSeed(entry.data(), entry.size(), before);
 }
 
 void HashChain::add(Bytes entry) {
-  hash_ = hash_with(entry);
+  hash_ = extend(hash_, entry);
   ++position_;
   window_[slot(position_)] = hash_;
   if (kept_ < kWindow) ++kept_;

@@ -21,8 +21,8 @@ class HashChain {
 
   [[nodiscard]] Position position() const { return position_; }
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
-  // The hash after the next entry, which is not added yet.
-  [[nodiscard]] std::uint64_t hash_with(Bytes entry) const;
+  // The hash after an entry that follows a history with hash `before`.
+  [[nodiscard]] static std::uint64_t extend(std::uint64_t before, Bytes entry);
   void add(Bytes entry);
   // The hash at an earlier position; nothing when it is ahead or no longer kept.
   [[nodiscard]] std::optional<std::uint64_t> at(Position position) const;

@@ -101,7 +101,7 @@ Result<std::vector<std::byte>> encode_command(const Command& command) {
 
 Slice encode_record(const RecordHeader& header, std::size_t commands, Bytes encoded_commands) {
   ByteWriter out;
-  out.reserve(64 + encoded_commands.size());
+  out.reserve(kMaxRecordHeader + encoded_commands.size());
   out.u8(kFormat);
   out.i32(header.broker);
   out.i64(header.epoch);

@@ -22,6 +22,9 @@ struct RecordHeader {
   std::uint64_t known_hash = 0;  // and the hash of the chain there
 };
 
+// What a record takes beside its commands, at most.
+constexpr std::size_t kMaxRecordHeader = 64;
+
 struct Record {
   RecordHeader header;
   std::vector<Command> commands;

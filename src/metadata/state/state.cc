@@ -32,7 +32,7 @@ constexpr bool kBeforeRegistration =
 State::State(Tables tables, HashChain chain)
     : tables_(std::move(tables)), chain_(std::move(chain)) {}
 
-Result<Applied> State::apply(const LogEntry& entry, bool want_results) {
+Result<Applied> State::apply(const LogEntry& entry, BrokerEpoch results_of) {
   if (entry.position != position() + 1) {
     return fail(ErrorCode::kInternal,
                 fmt::format("entry {} cannot follow entry {}", entry.position, position()));
@@ -43,10 +43,10 @@ Result<Applied> State::apply(const LogEntry& entry, bool want_results) {
         record.error().in(fmt::format("metadata log, entry {}", entry.position)));
   WEIR_CHECK(check_history(chain_, record->header, entry.position));
   chain_.add(entry.bytes.bytes());
-  return apply_record(*record, entry.position, want_results);
+  return apply_record(*record, entry.position, results_of);
 }
 
-Applied State::apply_record(const Record& record, Position position, bool want_results) {
+Applied State::apply_record(const Record& record, Position position, BrokerEpoch results_of) {
   const RecordHeader& header = record.header;
   Applied applied{.header = header};
   tables_.time = std::max(tables_.time, header.time);
@@ -64,6 +64,7 @@ Applied State::apply_record(const Record& record, Position position, bool want_r
     }
     found->second.last_sequence = header.sequence;
   }
+  bool want_results = results_of == kEveryEpoch || results_of == header.epoch;
   ApplyContext context{.position = position,
                        .now = tables_.time,
                        .broker = header.broker,

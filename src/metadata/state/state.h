@@ -16,6 +16,8 @@ namespace weir::metadata {
 
 class PublishedState;
 
+constexpr BrokerEpoch kEveryEpoch = -2;
+
 struct Applied {
   enum class Outcome {
     kApplied,
@@ -24,7 +26,7 @@ struct Applied {
   };
   Outcome outcome = Outcome::kApplied;
   RecordHeader header;
-  std::vector<CommandResult> results;  // per command; empty unless applied
+  std::vector<CommandResult> results;  // per command; empty unless applied and asked for
 };
 
 class State {
@@ -36,7 +38,8 @@ class State {
   // Entries come in order of their positions. After an error nothing was changed and nothing can
   // follow: kInvalid, a newer Weir wrote the entry; kCorrupt, the entry is damaged or its writer
   // saw another history.
-  Result<Applied> apply(const LogEntry& entry, bool want_results);
+  // Results are given for records of `results_of` only: others have no use for them.
+  Result<Applied> apply(const LogEntry& entry, BrokerEpoch results_of = kEveryEpoch);
 
   [[nodiscard]] Position position() const { return chain_.position(); }
   [[nodiscard]] const HashChain& chain() const { return chain_; }
@@ -49,7 +52,7 @@ class State {
   void publish_all(PublishedState& readers);
 
  private:
-  Applied apply_record(const Record& record, Position position, bool want_results);
+  Applied apply_record(const Record& record, Position position, BrokerEpoch results_of);
 
   Tables tables_;
   HashChain chain_;

@@ -139,14 +139,14 @@ TEST(State, AnotherHistoryIsFound) {
   header.known_hash = *log.state.chain().at(3) + 1;
   auto encoded = encode_command(Heartbeat{});
   Position before = log.state.position();
-  auto applied = log.state.apply({before + 1, encode_record(header, 1, *encoded)}, true);
+  auto applied = log.state.apply({before + 1, encode_record(header, 1, *encoded)});
   ASSERT_FALSE(applied);
   EXPECT_EQ(applied.error().code, ErrorCode::kCorrupt);
   EXPECT_NE(applied.error().message.find("diverged at or before position 3"), std::string::npos)
       << applied.error().message;
   EXPECT_EQ(log.state.position(), before);
   header.known_hash -= 1;
-  EXPECT_TRUE(log.state.apply({before + 1, encode_record(header, 1, *encoded)}, true));
+  EXPECT_TRUE(log.state.apply({before + 1, encode_record(header, 1, *encoded)}));
 }
 
 TEST(State, ARecordCannotKnowWhatFollowsIt) {
@@ -154,7 +154,7 @@ TEST(State, ARecordCannotKnowWhatFollowsIt) {
   auto encoded = encode_command(Heartbeat{});
   RecordHeader header = log.header(1);
   header.known = log.state.position() + 1;
-  EXPECT_EQ(log.state.apply({header.known, encode_record(header, 1, *encoded)}, true).error().code,
+  EXPECT_EQ(log.state.apply({header.known, encode_record(header, 1, *encoded)}).error().code,
             ErrorCode::kCorrupt);
 }
 
@@ -162,9 +162,9 @@ TEST(State, EntriesComeInOrder) {
   TestLog log;
   auto encoded = encode_command(Heartbeat{});
   Slice record = encode_record(log.header(1), 1, *encoded);
-  EXPECT_EQ(log.state.apply({log.state.position(), record}, true).error().code,
+  EXPECT_EQ(log.state.apply({log.state.position(), record}).error().code,
             ErrorCode::kInternal);
-  EXPECT_EQ(log.state.apply({log.state.position() + 2, record}, true).error().code,
+  EXPECT_EQ(log.state.apply({log.state.position() + 2, record}).error().code,
             ErrorCode::kInternal);
 }
 
@@ -175,14 +175,14 @@ TEST(State, ANewerCommandStopsWithoutEffect) {
   std::vector<std::byte> body = *allocate;
   for (int byte : {120, 0, 0})
     body.push_back(static_cast<std::byte>(byte));  // type 120, version 0, no body
-  auto applied = log.state.apply({log.state.position() + 1, encode_record(header, 2, body)}, true);
+  auto applied = log.state.apply({log.state.position() + 1, encode_record(header, 2, body)});
   ASSERT_FALSE(applied);
   EXPECT_EQ(applied.error().code, ErrorCode::kInvalid);
   EXPECT_NE(applied.error().message.find("type 120 was written by a newer Weir"),
             std::string::npos);
   body = *allocate;
   body[1] = std::byte{1};  // version 1
-  applied = log.state.apply({log.state.position() + 1, encode_record(header, 1, body)}, true);
+  applied = log.state.apply({log.state.position() + 1, encode_record(header, 1, body)});
   EXPECT_EQ(applied.error().code, ErrorCode::kInvalid);
   EXPECT_EQ(log.state.tables().next_producer_id, 0);
 }
@@ -193,7 +193,7 @@ TEST(State, DamagedRecordsAreRefused) {
   log.apply(ObjectBuilder(1).run(topic).batch(5));
   Slice good = log.entries.back().bytes;
   for (std::size_t size = 0; size < good.size(); ++size) {
-    auto applied = log.state.apply({log.state.position() + 1, good.sub(0, size)}, true);
+    auto applied = log.state.apply({log.state.position() + 1, good.sub(0, size)});
     ASSERT_FALSE(applied) << size;
     EXPECT_EQ(applied.error().code, ErrorCode::kCorrupt) << size;
   }

@@ -26,7 +26,7 @@ Result<Applied> TestLog::append_raw(RecordHeader header, const std::vector<Comma
     body.insert(body.end(), encoded->begin(), encoded->end());
   }
   entries.push_back({state.position() + 1, encode_record(header, commands.size(), body)});
-  auto applied = state.apply(entries.back(), true);
+  auto applied = state.apply(entries.back());
   last_changes = state.publish(readers);
   return applied;
 }

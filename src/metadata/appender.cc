@@ -1,0 +1,255 @@
+#include "metadata/appender.h"
+
+#include "runtime/log.h"
+
+#include <fmt/format.h>
+
+namespace weir::metadata {
+namespace {
+
+// The epoch that a command's effect depends on, beyond that of its record.
+std::optional<BrokerEpoch> bound_epoch(const Command& command) {
+  const auto* commit = std::get_if<CommitObject>(&command);
+  return commit == nullptr ? std::nullopt : std::optional(commit->object.epoch);
+}
+
+Error fenced(BrokerEpoch epoch) {
+  return {ErrorCode::kFenced, fmt::format("broker epoch {} has ended", epoch)};
+}
+
+}  // namespace
+
+Appender::Appender(MetadataLog& log, Replayer& replayer, Clock& clock, Rng rng,
+                   AppenderOptions options)
+    : log_(log),
+      replayer_(replayer),
+      clock_(clock),
+      rng_(rng),
+      options_(options),
+      backoff_(options.retry_base, options.retry_cap),
+      closed_(Error{ErrorCode::kUnavailable, "the metadata is being loaded"}) {}
+
+std::optional<Error> Appender::admit(std::size_t bytes) const {
+  if (closed_) return closed_;
+  if (outage_ && clock_.now() - outage_since_ >= options_.patience) {
+    return Error{ErrorCode::kUnavailable, outage_->message}.in("the metadata log is down");
+  }
+  if (queue_.size() >= options_.queue_commands || queued_bytes_ + bytes > options_.queue_bytes) {
+    return Error{ErrorCode::kExhausted,
+                 fmt::format("{} commands with {} bytes wait for the metadata log", queue_.size(),
+                             queued_bytes_)};
+  }
+  return std::nullopt;
+}
+
+Task<Result<CommandResult>> Appender::submit(Command command) {
+  WEIR_CO_TRY(std::vector<std::byte> bytes, encode_command(command));
+  if (bytes.size() > kMaxEntryBytes - kMaxRecordHeader) {
+    co_return fail(ErrorCode::kInvalid,
+                   fmt::format("a {} of {} bytes is too large for the metadata log",
+                               command_name(command), bytes.size()));
+  }
+  OneShot<Result<CommandResult>> done;
+  {
+    std::lock_guard lock(mutex_);
+    if (auto refused = admit(bytes.size())) co_return std::unexpected(*refused);
+    queued_bytes_ += bytes.size();
+    queue_.push_back({std::move(bytes), bound_epoch(command), done});
+  }
+  work_.notify();
+  co_return co_await done.wait();
+}
+
+void Appender::open(BrokerId broker, BrokerEpoch epoch) {
+  std::lock_guard lock(mutex_);
+  broker_ = broker;
+  epoch_ = epoch;
+  next_sequence_ = 0;
+  closed_.reset();
+}
+
+void Appender::close(Error reason) {
+  {
+    std::lock_guard lock(mutex_);
+    epoch_ = -1;
+    closed_ = reason;
+  }
+  give_up_queue(reason);
+  settle_record(std::unexpected(reason));
+}
+
+void Appender::give_up_queue(const Error& reason) {
+  std::deque<Waiter> queue;
+  {
+    std::lock_guard lock(mutex_);
+    queue.swap(queue_);
+    queued_bytes_ = 0;
+  }
+  for (Waiter& waiter : queue) waiter.done.set(std::unexpected(reason));
+}
+
+void Appender::settle_record(const Result<CommandResult>& result) {
+  if (!record_) return;
+  for (auto& waiter : record_->waiters) waiter.set(result);
+  record_.reset();
+  settled_.notify();
+}
+
+void Appender::on_record(Applied applied) {
+  if (!record_ || applied.header.sequence != record_->sequence) return;
+  if (applied.outcome == Applied::Outcome::kFenced) {
+    settle_record(std::unexpected(fenced(applied.header.epoch)));
+    return;
+  }
+  // kRepeated: an older occurrence was applied, and settled the record then.
+  if (applied.outcome != Applied::Outcome::kApplied) return;
+  for (std::size_t i = 0; i < record_->waiters.size(); ++i) {
+    record_->waiters[i].set(std::move(applied.results[i]));
+  }
+  record_.reset();
+  settled_.notify();
+}
+
+bool Appender::idle() const {
+  std::lock_guard lock(mutex_);
+  return queue_.empty() && !record_;
+}
+
+Task<void> Appender::drain(Error reason) {
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = reason;
+  }
+  while (!idle() && !outage() && !replayer_.failure()) {
+    co_await settled_.wait_until(clock_, clock_.now() + options_.retry_cap);
+  }
+}
+
+std::optional<Appender::Record> Appender::next_record() {
+  std::vector<Waiter> taken;
+  std::vector<Waiter> stale;
+  RecordHeader header;
+  {
+    std::lock_guard lock(mutex_);
+    if (epoch_ < 0) return std::nullopt;
+    ByteCount bytes = 0;
+    while (!queue_.empty() && taken.size() < options_.record_commands) {
+      Waiter& next = queue_.front();
+      if (!taken.empty() && bytes + next.bytes.size() > options_.record_bytes) break;
+      bool is_stale = next.only_epoch && *next.only_epoch != epoch_;
+      queued_bytes_ -= next.bytes.size();
+      if (!is_stale) bytes += next.bytes.size();
+      (is_stale ? stale : taken).push_back(std::move(next));
+      queue_.pop_front();
+    }
+    header = {.broker = broker_, .epoch = epoch_};
+  }
+  for (Waiter& waiter : stale) waiter.done.set(std::unexpected(fenced(*waiter.only_epoch)));
+  if (taken.empty()) return std::nullopt;
+  header.sequence = next_sequence_++;
+  header.time = clock_.wall_ms();
+  header.known = replayer_.state().position();
+  header.known_hash = replayer_.state().chain().hash();
+  Record record{.sequence = header.sequence};
+  std::vector<std::byte> commands;
+  for (Waiter& waiter : taken) {
+    commands.insert(commands.end(), waiter.bytes.begin(), waiter.bytes.end());
+    record.waiters.push_back(waiter.done);
+  }
+  record.bytes = encode_record(header, taken.size(), commands);
+  return record;
+}
+
+Task<Status> Appender::append_and_apply(Slice bytes) {
+  WEIR_CO_CHECK(co_await replayer_.resolve_doubt());
+  Position known = replayer_.position();
+  appending_ = true;
+  auto appended = co_await log_.append(std::move(bytes), known);
+  appending_ = false;
+  appended_.notify();
+  if (!appended) co_return std::unexpected(appended.error());
+  if (appended->position <= known) {
+    Error error{ErrorCode::kCorrupt,
+                fmt::format("metadata log diverged: an entry was appended at position {} after {}",
+                            appended->position, known)};
+    replayer_.fail(error);
+    co_return std::unexpected(error);
+  }
+  WEIR_CO_CHECK(replayer_.apply(appended->entries));
+  co_return co_await replayer_.read_until(appended->position);
+}
+
+Task<Status> Appender::append_now(const RecordHeader& header,
+                                  const std::vector<Command>& commands) {
+  std::vector<std::byte> encoded;
+  for (const Command& command : commands) {
+    WEIR_CO_TRY(std::vector<std::byte> bytes, encode_command(command));
+    encoded.insert(encoded.end(), bytes.begin(), bytes.end());
+  }
+  Status status = co_await append_and_apply(encode_record(header, commands.size(), encoded));
+  note(status);
+  co_return status;
+}
+
+void Appender::note(const Status& status) {
+  bool give_up = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (status) {
+      if (outage_) log::info("metadata.log.up", {{"position", replayer_.position()}});
+      outage_.reset();
+      backoff_.reset();
+      return;
+    }
+    if (!outage_) {
+      log::warn("metadata.log.down",
+                {{"position", replayer_.position()}, {"error", status.error()}});
+      outage_since_ = clock_.now();
+    }
+    outage_ = status.error();
+    give_up = clock_.now() - outage_since_ >= options_.patience;
+  }
+  replayer_.doubt();
+  if (give_up)
+    give_up_queue(
+        Error{ErrorCode::kUnavailable, status.error().message}.in("the metadata log is down"));
+}
+
+std::optional<Error> Appender::outage() const {
+  std::lock_guard lock(mutex_);
+  return outage_;
+}
+
+Task<void> Appender::attempt(TaskGroup& group) {
+  ++record_->attempts;
+  Status status = co_await append_and_apply(record_->bytes);
+  if (status || !record_) {
+    if (status) note(status);
+    co_return;
+  }
+  ErrorCode code = status.error().code;
+  // Nothing was appended and nothing will be, unless an attempt before did: not an outage, the next
+  // record may do.
+  if (record_->attempts == 1 && (code == ErrorCode::kExhausted || code == ErrorCode::kInvalid)) {
+    settle_record(std::unexpected(status.error()));
+    co_return;
+  }
+  note(status);
+  co_await group.sleep(clock_, backoff_.next(rng_));
+}
+
+Task<void> Appender::run(TaskGroup& group) {
+  while (!group.stopping()) {
+    if (replayer_.failure()) {
+      close(*replayer_.failure());
+    } else if (record_) {
+      co_await attempt(group);
+      continue;
+    } else if ((record_ = next_record())) {
+      continue;
+    }
+    co_await work_.wait();
+  }
+}
+
+}  // namespace weir::metadata

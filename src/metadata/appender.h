@@ -1,0 +1,114 @@
+// Group commit: commands that were submitted while an append was under way go together into the
+// next record. One record is in flight at a time; when its outcome is unknown, the same bytes are
+// appended again until the record (its epoch and sequence) is seen in the log. submit() may be
+// called on any thread; the rest lives on the coordinator's executor.
+#pragma once
+#include "metadata/replayer.h"
+#include "runtime/backoff.h"
+#include "runtime/clock.h"
+#include "runtime/notifier.h"
+#include "runtime/oneshot.h"
+#include "runtime/rng.h"
+#include "runtime/task_group.h"
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace weir::metadata {
+
+struct AppenderOptions {
+  // Of one record; a single command may be larger.
+  ByteCount record_bytes = 4_MiB;
+  std::size_t record_commands = 4096;
+  // Of all commands that wait; beyond, submit() answers kExhausted.
+  ByteCount queue_bytes = 64_MiB;
+  std::size_t queue_commands = 65536;
+  // After the log has been down for this long, what waits and what comes is answered with
+  // kUnavailable, except for the record whose outcome is unknown.
+  Duration patience = std::chrono::seconds(5);
+  Duration retry_base = std::chrono::milliseconds(10);
+  Duration retry_cap = std::chrono::seconds(1);
+};
+
+class Appender {
+ public:
+  Appender(MetadataLog& log, Replayer& replayer, Clock& clock, Rng rng, AppenderOptions options);
+
+  // Waits until the command's record was applied, or the command was given up.
+  Task<Result<CommandResult>> submit(Command command);
+
+  // Appends records of this epoch from now on; -1: none, submit() answers `reason`.
+  void open(BrokerId broker, BrokerEpoch epoch);
+  // Everything that waits is answered with `reason`, and so is what comes until open().
+  void close(Error reason);
+  // New commands are answered with `reason`; returns when those that wait are settled, or when the
+  // log is down.
+  Task<void> drain(Error reason);
+  // Called by the replayer for each record of the epoch.
+  void on_record(Applied applied);
+
+  // Appends and applies what is submitted until the group stops.
+  Task<void> run(TaskGroup& group);
+  // Lets run() see that the group stops.
+  void wake() { work_.notify(); }
+  // Appends one record outside of the queue (registration), once. Success: it stands, and the state
+  // has it.
+  Task<Status> append_now(const RecordHeader& header, const std::vector<Command>& commands);
+
+  // True while an append is under way, which will bring the entries of others along.
+  [[nodiscard]] bool appending() const { return appending_; }
+  // Wakes who waits for appending() to end.
+  [[nodiscard]] Notifier& appended() { return appended_; }
+  // Why the log does not answer, while it does not. Any thread.
+  [[nodiscard]] std::optional<Error> outage() const;
+  // What a call of the log by another task met; tells of outages and their ends.
+  void note(const Status& status);
+
+ private:
+  struct Waiter {
+    std::vector<std::byte> bytes;
+    std::optional<BrokerEpoch> only_epoch;  // of a CommitObject: the epoch of its object
+    OneShot<Result<CommandResult>> done;
+  };
+  struct Record {
+    std::int64_t sequence = 0;
+    Slice bytes;
+    std::vector<OneShot<Result<CommandResult>>> waiters;
+    std::size_t attempts = 0;
+  };
+
+  std::optional<Error> admit(std::size_t bytes) const;  // under the lock
+  std::optional<Record> next_record();
+  Task<void> attempt(TaskGroup& group);
+  Task<Status> append_and_apply(Slice bytes);
+  void give_up_queue(const Error& reason);
+  void settle_record(const Result<CommandResult>& result);
+  [[nodiscard]] bool idle() const;
+
+  MetadataLog& log_;
+  Replayer& replayer_;
+  Clock& clock_;
+  Rng rng_;
+  const AppenderOptions options_;
+  Backoff backoff_;
+  Notifier work_;
+  Notifier appended_;
+  Notifier settled_;
+  bool appending_ = false;
+  std::optional<Record> record_;
+  std::int64_t next_sequence_ = 0;
+
+  mutable std::mutex mutex_;
+  std::deque<Waiter> queue_;
+  ByteCount queued_bytes_ = 0;
+  BrokerId broker_ = -1;
+  BrokerEpoch epoch_ = -1;
+  std::optional<Error> closed_;
+  std::optional<Error> outage_;
+  MonoTime outage_since_{};
+};
+
+}  // namespace weir::metadata

@@ -1,0 +1,82 @@
+// For tests of coordinators: one thread, a clock that moves while something is awaited, and one log
+// for all brokers.
+#pragma once
+#include "metadata/log/memory_log.h"
+#include "metadata/log_coordinator.h"
+#include "runtime/test_loop.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+
+namespace weir::metadata {
+
+class CoordinatorHarness : public testing::Test {
+ protected:
+  // Runs until the task is done, a millisecond of time after another. Fails after an hour of it.
+  template <typename T>
+  T run(Task<T> task) {
+    std::optional<T> result;
+    boost::asio::co_spawn(context_, std::move(task), [&](const std::exception_ptr&, T value) {
+      result.emplace(std::move(value));
+    });
+    run_until([&] { return result.has_value(); });
+    return std::move(*result);
+  }
+  void run(Task<void> task) {
+    run<bool>([](Task<void> inner) -> Task<bool> {
+      co_await std::move(inner);
+      co_return true;
+    }(std::move(task)));
+  }
+  template <typename F>
+  void run_until(F done) {
+    for (int i = 0; i < 3'600'000; ++i) {
+      poll();
+      if (done()) return;
+      clock_.advance(std::chrono::milliseconds(1));
+    }
+    ADD_FAILURE() << "waited in vain";
+    std::abort();
+  }
+  void run_for(Duration duration) {
+    MonoTime end = clock_.now() + duration;
+    run_until([&] { return clock_.now() >= end; });
+  }
+  void poll() {
+    context_.restart();
+    context_.poll();
+  }
+
+  // A result that is awaited while other things go on.
+  template <typename T>
+  struct Pending {
+    std::shared_ptr<std::optional<T>> value = std::make_shared<std::optional<T>>();
+    [[nodiscard]] bool done() const { return value->has_value(); }
+    T& operator*() const { return **value; }
+    T* operator->() const { return &**value; }
+  };
+  template <typename T>
+  Pending<T> begin(Task<T> task) {
+    Pending<T> pending;
+    boost::asio::co_spawn(context_, std::move(task),
+                          [value = pending.value](const std::exception_ptr&, T result) {
+                            value->emplace(std::move(result));
+                          });
+    return pending;
+  }
+  template <typename T>
+  T finish(const Pending<T>& pending) {
+    run_until([&] { return pending.done(); });
+    return std::move(*pending);
+  }
+
+  boost::asio::io_context context_;
+  ManualClock clock_;
+  MemoryLog log_{clock_};
+};
+
+}  // namespace weir::metadata

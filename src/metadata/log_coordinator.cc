@@ -1,0 +1,254 @@
+#include "metadata/log_coordinator.h"
+
+#include "runtime/log.h"
+#include "runtime/run_on.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace weir::metadata {
+namespace {
+
+Error stopping() { return {ErrorCode::kCancelled, "the coordinator stops"}; }
+
+}  // namespace
+
+LogCoordinator::LogCoordinator(MetadataLog& log, Clock& clock, Rng rng, Executor executor,
+                               LogCoordinatorOptions options)
+    : log_(log),
+      clock_(clock),
+      rng_(rng),
+      executor_(std::move(executor)),
+      options_(std::move(options)),
+      replayer_(log),
+      appender_(log, replayer_, clock, Rng(rng_.next()), options_.appender) {
+  replayer_.set_after_apply([this] { after_apply(); });
+}
+
+LogCoordinator::~LogCoordinator() = default;
+
+void LogCoordinator::start() { group_.spawn(executor_, run()); }
+
+Task<void> LogCoordinator::run() {
+  Backoff backoff(options_.appender.retry_base, options_.appender.retry_cap);
+  while (!group_.stopping()) {
+    Status loaded = co_await load();
+    appender_.note(loaded);
+    if (loaded || replayer_.failure()) break;
+    co_await group_.sleep(clock_, backoff.next(rng_));
+  }
+  loaded_ = true;
+  group_.spawn(executor_, appender_.run(group_));
+  group_.spawn(executor_, follow());
+  group_.spawn(executor_, answer_catch_ups());
+  backoff.reset();
+  while (!group_.stopping() && !replayer_.failure()) {
+    if (epoch_ >= 0) {
+      co_await unregistered_.wait();
+      continue;
+    }
+    Status registered = co_await register_once();
+    if (!registered && !replayer_.failure()) co_await group_.sleep(clock_, backoff.next(rng_));
+  }
+}
+
+Task<Status> LogCoordinator::load() { co_return co_await replay_to_tail(); }
+
+Task<Status> LogCoordinator::replay_to_tail() {
+  WEIR_CO_CHECK(co_await replayer_.resolve_doubt());
+  Position before = replayer_.position();
+  WEIR_CO_TRY(Position tail, co_await log_.tail());
+  if (tail < before) co_return co_await replayer_.verify();
+  co_return co_await replayer_.read_until(tail);
+}
+
+Task<Status> LogCoordinator::register_once() {
+  incarnation_ = Uuid::from_random(rng_.next(), rng_.next());
+  WEIR_CO_TRY(Uuid cluster_id,
+              co_await log_.cluster_id(Uuid::from_random(rng_.next(), rng_.next())));
+  std::vector<Command> commands;
+  if (replayer_.state().tables().cluster_id.is_zero())
+    commands.push_back(ClusterCreated{.cluster_id = cluster_id});
+  commands.push_back(RegisterBroker{.broker_id = options_.broker_id,
+                                    .incarnation = incarnation_,
+                                    .endpoints = options_.endpoints,
+                                    .rack = options_.rack});
+  RecordHeader header{.broker = options_.broker_id,
+                      .time = clock_.wall_ms(),
+                      .known = replayer_.state().position(),
+                      .known_hash = replayer_.state().chain().hash()};
+  WEIR_CO_CHECK(co_await appender_.append_now(header, commands));
+  const auto& brokers = replayer_.state().tables().brokers;
+  auto own = brokers.find(options_.broker_id);
+  if (own == brokers.end() || own->second.image.incarnation != incarnation_ || own->second.fenced) {
+    co_return fail(ErrorCode::kUnavailable, "the registration ended before it was seen");
+  }
+  BrokerEpoch epoch = own->second.image.epoch;
+  replayer_.watch_epoch(epoch,
+                        [this](Applied applied) { appender_.on_record(std::move(applied)); });
+  appender_.open(options_.broker_id, epoch);
+  epoch_ = epoch;
+  registered_.notify();
+  log::info("metadata.registered", {{"broker", options_.broker_id},
+                                    {"epoch", epoch},
+                                    {"cluster", replayer_.state().tables().cluster_id}});
+  co_return Status{};
+}
+
+std::optional<Error> LogCoordinator::lost_registration() const {
+  const BrokerState& own = replayer_.state().tables().brokers.at(options_.broker_id);
+  if (own.image.incarnation != incarnation_) {
+    return Error{
+        ErrorCode::kFenced,
+        fmt::format("another process registered with node.id {}: every broker needs its own",
+                    options_.broker_id)};
+  }
+  if (own.fenced) {
+    return Error{ErrorCode::kFenced,
+                 fmt::format("broker epoch {} was ended by another broker", epoch_.load())};
+  }
+  return std::nullopt;
+}
+
+void LogCoordinator::after_apply() {
+  if (auto failure = replayer_.failure()) {
+    end_epoch(*failure);
+    return;
+  }
+  if (epoch_ < 0 || leaving_) return;
+  auto lost = lost_registration();
+  if (!lost) return;
+  log::warn("metadata.fenced", {{"broker", options_.broker_id}, {"error", *lost}});
+  bool replaced =
+      replayer_.state().tables().brokers.at(options_.broker_id).image.incarnation != incarnation_;
+  // Two processes that register against each other for ever would help nobody.
+  if (replaced) {
+    replayer_.fail(*lost);
+    return;
+  }
+  end_epoch(*lost);
+}
+
+void LogCoordinator::end_epoch(const Error& reason) {
+  epoch_ = -1;
+  appender_.close(reason);
+  unregistered_.notify();
+  registered_.notify();
+}
+
+Task<void> LogCoordinator::follow() {
+  Backoff backoff(options_.appender.retry_base, options_.appender.retry_cap);
+  while (!group_.stopping() && !replayer_.failure()) {
+    Position seen = replayer_.position();
+    if (appender_.appending()) {
+      // The append brings the entries of others along.
+      co_await appender_.appended().wait_until(clock_, clock_.now() + options_.poll_interval);
+      continue;
+    }
+    MonoTime deadline = clock_.now() + options_.poll_interval;
+    co_await log_.wait_past(seen, deadline);
+    if (group_.stopping() || appender_.appending() || replayer_.position() != seen) continue;
+    Status status = co_await replayer_.read_more();
+    // Woken for nothing: the log may have become shorter.
+    bool woken = clock_.now() < deadline;
+    if (status && woken && replayer_.position() == seen) status = co_await replayer_.verify();
+    appender_.note(status);
+    if (status) {
+      backoff.reset();
+    } else {
+      co_await group_.sleep(clock_, backoff.next(rng_));
+    }
+  }
+}
+
+Task<void> LogCoordinator::answer_catch_ups() {
+  while (!group_.stopping()) {
+    co_await catch_up_asked_.wait();
+    std::vector<OneShot<Status>> asked;
+    {
+      std::lock_guard lock(catch_up_mutex_);
+      asked.swap(catch_ups_);
+    }
+    if (asked.empty()) continue;
+    // Those who come from here on wait for the next tail(): this one may already have been
+    // answered.
+    Status status;
+    if (auto failure = replayer_.failure()) {
+      status = std::unexpected(*failure);
+    } else {
+      status = co_await replay_to_tail();
+      if (!replayer_.failure()) appender_.note(status);
+    }
+    for (OneShot<Status>& waiter : asked) waiter.set(status);
+  }
+  std::lock_guard lock(catch_up_mutex_);
+  for (OneShot<Status>& waiter : catch_ups_) waiter.set(std::unexpected(stopping()));
+}
+
+Task<Status> LogCoordinator::catch_up() {
+  OneShot<Status> done;
+  {
+    std::lock_guard lock(catch_up_mutex_);
+    if (group_.stopping()) co_return std::unexpected(stopping());
+    if (!loaded_) co_return fail(ErrorCode::kUnavailable, "the metadata is being loaded");
+    catch_ups_.push_back(done);
+  }
+  catch_up_asked_.notify();
+  co_return co_await done.wait();
+}
+
+Task<Result<CommandResult>> LogCoordinator::submit(Command command) {
+  co_return co_await appender_.submit(std::move(command));
+}
+
+Task<std::vector<DeletableObject>> LogCoordinator::deletable_objects(TimestampMs until,
+                                                                     std::size_t limit) {
+  co_return co_await run_on(executor_, [this, until, limit] {
+    return replayer_.state().tables().objects.deletable(until, limit);
+  });
+}
+
+Status LogCoordinator::status() const {
+  if (auto failure = replayer_.failure()) return std::unexpected(*failure);
+  if (auto outage = appender_.outage())
+    return std::unexpected(outage->in("the metadata log is down"));
+  if (epoch_ < 0)
+    return fail(ErrorCode::kUnavailable, "the broker is not registered in the metadata log yet");
+  return {};
+}
+
+Task<Status> LogCoordinator::wait_registered() {
+  while (true) {
+    if (auto failure = replayer_.failure()) co_return std::unexpected(*failure);
+    if (group_.stopping()) co_return std::unexpected(stopping());
+    if (epoch_ >= 0) co_return Status{};
+    co_await registered_.wait();
+  }
+}
+
+Task<void> LogCoordinator::leave() {
+  co_await appender_.drain(stopping());
+  if (epoch_ >= 0 && !appender_.outage()) {
+    RecordHeader header{.broker = options_.broker_id,
+                        .epoch = epoch_,
+                        .sequence = std::numeric_limits<std::int64_t>::max(),
+                        .time = clock_.wall_ms(),
+                        .known = replayer_.state().position(),
+                        .known_hash = replayer_.state().chain().hash()};
+    std::vector<Command> commands{FenceBroker{.broker_id = options_.broker_id, .epoch = epoch_}};
+    leaving_ = true;
+    static_cast<void>(co_await appender_.append_now(header, commands));
+  }
+  end_epoch(stopping());
+  group_.stop();
+  catch_up_asked_.notify();
+  appender_.wake();
+}
+
+Task<void> LogCoordinator::stop() {
+  group_.spawn(executor_, leave());
+  co_await group_.join();
+}
+
+}  // namespace weir::metadata

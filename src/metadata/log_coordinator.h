@@ -1,0 +1,95 @@
+// The Coordinator of a broker: replays the shared metadata log, registers the broker in it, and
+// commits by appending to it.
+//
+// Owned by main, which calls start() once and stop() before it destroys it. All its work is on the
+// coordinator's executor, one thread. It starts without the log, too: until the log answers and the
+// broker is registered, status() says why not, and commands are answered with kUnavailable. After a
+// fencing by others it registers anew by itself. It ends for good (status() says so) when the log's
+// history diverged, when a newer Weir wrote to the log, or when another process took its broker id.
+#pragma once
+#include "metadata/appender.h"
+#include "metadata/coordinator.h"
+#include "metadata/replayer.h"
+#include "runtime/task_group.h"
+
+#include <memory>
+#include <vector>
+
+namespace weir::metadata {
+
+struct LogCoordinatorOptions {
+  BrokerId broker_id = 1;
+  std::vector<Endpoint> endpoints;
+  std::string rack;
+  AppenderOptions appender;
+  // At most between two looks at the log for entries of other brokers, where the log's own wake-up
+  // fails.
+  Duration poll_interval = std::chrono::milliseconds(500);
+};
+
+class LogCoordinator final : public Coordinator {
+ public:
+  LogCoordinator(MetadataLog& log, Clock& clock, Rng rng, Executor executor,
+                 LogCoordinatorOptions options);
+  ~LogCoordinator() override;
+
+  void start();
+  // New commands are answered with kCancelled, and those that wait are settled if the log answers.
+  // Then the broker leaves the cluster, so that others need not wait for the end of its session.
+  Task<void> stop();
+  // Success: registered, and the log answers. Any thread.
+  [[nodiscard]] Status status() const;
+  // Until the broker is registered, or can never be.
+  Task<Status> wait_registered();
+
+  Task<Result<CommandResult>> submit(Command command) override;
+  Task<Status> catch_up() override;
+  [[nodiscard]] std::shared_ptr<const ClusterImage> image() const override {
+    return replayer_.readers().image();
+  }
+  [[nodiscard]] std::shared_ptr<const GroupImage> group(
+      const std::string& group_id) const override {
+    return replayer_.readers().group(group_id);
+  }
+  [[nodiscard]] std::vector<std::string> group_ids() const override {
+    return replayer_.readers().group_ids();
+  }
+  Task<std::vector<DeletableObject>> deletable_objects(TimestampMs until,
+                                                       std::size_t limit) override;
+  void add_listener(CommitListener& listener) override { replayer_.add_listener(listener); }
+  [[nodiscard]] BrokerEpoch broker_epoch() const override { return epoch_; }
+  [[nodiscard]] Position applied() const override { return replayer_.position(); }
+
+ private:
+  Task<void> run();
+  Task<void> follow();
+  Task<void> answer_catch_ups();
+  Task<Status> load();
+  Task<Status> replay_to_tail();
+  Task<Status> register_once();
+  void after_apply();
+  [[nodiscard]] std::optional<Error> lost_registration() const;
+  void end_epoch(const Error& reason);
+  Task<void> leave();
+
+  MetadataLog& log_;
+  Clock& clock_;
+  Rng rng_;
+  const Executor executor_;
+  const LogCoordinatorOptions options_;
+  Replayer replayer_;
+  Appender appender_;
+  TaskGroup group_;
+  Uuid incarnation_;
+  bool leaving_ = false;
+  std::atomic<BrokerEpoch> epoch_ = -1;
+  Notifier unregistered_;
+  Notifier registered_;
+  std::atomic<bool> loaded_ = false;
+
+  std::mutex catch_up_mutex_;
+  std::vector<OneShot<Status>> catch_ups_;
+  Notifier catch_up_asked_;
+};
+
+}  // namespace weir::metadata

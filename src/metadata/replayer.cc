@@ -1,0 +1,108 @@
+#include "metadata/replayer.h"
+
+#include "metadata/listeners.h"
+#include "runtime/log.h"
+
+#include <fmt/format.h>
+
+namespace weir::metadata {
+
+void Replayer::load(State state) {
+  state_ = std::move(state);
+  state_.publish_all(readers_);
+  position_.store(state_.position(), std::memory_order_release);
+}
+
+void Replayer::watch_epoch(BrokerEpoch epoch, OnOwnRecord on_own_record) {
+  own_epoch_ = epoch;
+  on_own_record_ = std::move(on_own_record);
+}
+
+std::optional<Error> Replayer::failure() const {
+  std::lock_guard lock(failure_mutex_);
+  return failure_;
+}
+
+void Replayer::fail(Error error) {
+  {
+    std::lock_guard lock(failure_mutex_);
+    if (failure_) return;
+    log::error("metadata.failed", {{"position", position()}, {"error", error}});
+    failure_ = std::move(error);
+  }
+  if (after_apply_) after_apply_();
+}
+
+Status Replayer::apply(const std::vector<LogEntry>& entries) {
+  if (auto failed = failure()) return std::unexpected(*failed);
+  std::vector<Applied> own;
+  Status status;
+  for (const LogEntry& entry : entries) {
+    if (entry.position <= state_.position()) continue;
+    auto applied = state_.apply(entry, own_epoch_);
+    if (!applied) {
+      fail(applied.error());
+      status = std::unexpected(applied.error());
+      break;
+    }
+    if (applied->header.epoch == own_epoch_ && own_epoch_ >= 0) own.push_back(std::move(*applied));
+  }
+  Changes changes = state_.publish(readers_);
+  position_.store(state_.position(), std::memory_order_release);
+  tell_listeners(listeners_, changes);
+  // Last, so that who waits for a result sees its effect.
+  for (Applied& applied : own) on_own_record_(std::move(applied));
+  if (after_apply_) after_apply_();
+  return status;
+}
+
+Task<Status> Replayer::resolve_doubt() {
+  if (!doubtful_) co_return Status{};
+  WEIR_CO_CHECK(co_await verify());
+  doubtful_ = false;
+  co_return Status{};
+}
+
+Task<Status> Replayer::read_more() {
+  WEIR_CO_CHECK(co_await resolve_doubt());
+  WEIR_CO_TRY(std::vector<LogEntry> entries, co_await log_.read(position(), kReadBytes));
+  co_return apply(entries);
+}
+
+Task<Status> Replayer::read_until(Position target) {
+  while (position() < target) {
+    Position before = position();
+    WEIR_CO_CHECK(co_await read_more());
+    if (position() == before) {
+      Error error{ErrorCode::kCorrupt,
+                  fmt::format("metadata log diverged: it had an entry {} and now ends at {}",
+                              target, before)};
+      fail(error);
+      co_return std::unexpected(error);
+    }
+  }
+  co_return Status{};
+}
+
+Task<Status> Replayer::verify() {
+  Position at = position();
+  std::optional<std::uint64_t> before = state_.chain().at(at - 1);
+  if (at == 0 || !before) co_return Status{};
+  std::uint64_t expected = state_.chain().hash();
+  auto entries = co_await log_.read(at - 1, 1);
+  if (!entries) {
+    // Trimmed away: then it was there, behind a snapshot.
+    if (entries.error().code == ErrorCode::kNotFound) co_return Status{};
+    co_return std::unexpected(entries.error());
+  }
+  bool same = !entries->empty() && entries->front().position == at &&
+              HashChain::extend(*before, entries->front().bytes.bytes()) == expected;
+  if (same) co_return Status{};
+  Error error{ErrorCode::kCorrupt,
+              fmt::format("metadata log diverged at position {}: {}", at,
+                          entries->empty() ? "it ends before it" : "it holds another entry there")};
+  fail(error);
+  co_return std::unexpected(error);
+}
+
+}  // namespace weir::metadata

@@ -1,0 +1,73 @@
+// Keeps the state up to date with the log: reads entries, applies them in order, publishes what
+// changed and tells listeners. Several tasks may ask for the same entries; each is applied once.
+// Lives on the coordinator's executor (one thread); the members marked "any thread" may be called
+// from elsewhere.
+#pragma once
+#include "metadata/coordinator.h"
+#include "metadata/log/metadata_log.h"
+#include "metadata/state/published_state.h"
+#include "metadata/state/state.h"
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace weir::metadata {
+
+class Replayer {
+ public:
+  // Told of every applied record of the epoch that was asked for, before anything else happens.
+  using OnOwnRecord = std::move_only_function<void(Applied)>;
+
+  explicit Replayer(MetadataLog& log) : log_(log) {}
+
+  // Before anything is applied.
+  void load(State state);
+  void add_listener(CommitListener& listener) { listeners_.push_back(&listener); }
+  void watch_epoch(BrokerEpoch epoch, OnOwnRecord on_own_record);
+  // Called after entries were applied and published, or after a failure.
+  void set_after_apply(std::move_only_function<void()> after_apply) {
+    after_apply_ = std::move(after_apply);
+  }
+
+  [[nodiscard]] const State& state() const { return state_; }
+  // Any thread.
+  [[nodiscard]] const PublishedState& readers() const { return readers_; }
+  [[nodiscard]] Position position() const { return position_.load(std::memory_order_acquire); }
+  // Why nothing can be applied any more, if so: the history diverged, an entry is damaged or from a
+  // newer Weir. Any thread.
+  [[nodiscard]] std::optional<Error> failure() const;
+  void fail(Error error);
+
+  // Applies what follows position(); entries at or before it are skipped. Errors are final: see
+  // failure().
+  Status apply(const std::vector<LogEntry>& entries);
+  // Reads and applies what follows, once, or up to `target`.
+  Task<Status> read_more();
+  Task<Status> read_until(Position target);
+  // Whether the log still holds the entry at position(). kUnavailable and the like: not known;
+  // kCorrupt is final.
+  Task<Status> verify();
+  // A call of the log failed: what answers next may be another history, so verify() comes before
+  // anything else is read or appended.
+  void doubt() { doubtful_ = true; }
+  Task<Status> resolve_doubt();
+
+ private:
+  static constexpr ByteCount kReadBytes = 4_MiB;
+
+  MetadataLog& log_;
+  State state_;
+  PublishedState readers_;
+  std::vector<CommitListener*> listeners_;
+  BrokerEpoch own_epoch_ = -1;
+  OnOwnRecord on_own_record_;
+  std::move_only_function<void()> after_apply_;
+  std::atomic<Position> position_ = 0;
+  bool doubtful_ = false;
+  mutable std::mutex failure_mutex_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace weir::metadata
