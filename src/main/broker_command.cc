@@ -1,0 +1,77 @@
+#include "main/broker_command.h"
+
+#include "base/secret.h"
+#include "config/sources.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+#include <ostream>
+
+namespace weir {
+namespace {
+
+// "num.partitions=3  # --set".
+std::string effective_line(const config::BrokerLayers& layers, const config::ConfigKey& key) {
+  const auto text = config::effective_text(layers, key);
+  std::string value;
+  if (text) value = config::shown_text(key, *text).value_or(kHiddenSecret);
+  const auto fixed = layers.fixed.values.find(key.name);
+  const std::string_view origin =
+      fixed == layers.fixed.values.end() ? "default" : std::string_view(fixed->second.origin);
+  return fmt::format("{}={}  # {}\n", key.name, value, origin);
+}
+
+}  // namespace
+
+Result<LoadedConfig> load_config(const BrokerOptions& options) {
+  config::Sources sources{.environment = config::weir_environment(), .sets = options.sets};
+  if (!options.config_file.empty()) {
+    WEIR_TRY(sources.file, config::read_config_file(options.config_file));
+  }
+  LoadedConfig loaded{.machine = config::this_machine()};
+  WEIR_TRY(auto fixed, config::merge_sources(sources));
+  WEIR_TRY(loaded.layers, config::make_layers(std::move(fixed), loaded.machine));
+  WEIR_TRY(loaded.broker, config::make_broker_config(loaded.layers, loaded.machine,
+                                                     {.volatile_backends = options.dev}));
+  return loaded;
+}
+
+ExitCode check_config(const BrokerOptions& options, Output output) {
+  const auto loaded = load_config(options);
+  if (!loaded) {
+    *output.err << loaded.error().message << '\n';
+    return ExitCode::kFailure;
+  }
+  for (const auto* warnings : {&loaded->layers.fixed.warnings, &loaded->broker.warnings}) {
+    for (const std::string& warning : *warnings) *output.err << "warning: " << warning << '\n';
+  }
+  for (const config::ConfigKey& key : config::keys(config::Scope::kBroker)) {
+    if (key.used) *output.out << effective_line(loaded->layers, key);
+  }
+  return ExitCode::kSuccess;
+}
+
+void add_broker_command(CLI::App& app, Output output, ExitCode& result) {
+  CLI::App* command = app.add_subcommand("broker", "Run a broker");
+  auto options = std::make_shared<BrokerOptions>();
+  command
+      ->add_option("--config", options->config_file,
+                   "Configuration in the format of Java's properties")
+      ->type_name("FILE");
+  command
+      ->add_option("--set", options->sets,
+                   "Set a configuration key; comes before the file and the environment")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command->add_flag("--dev", options->dev,
+                    "Allow backends that lose everything when the broker ends");
+  command
+      ->add_flag("--check-config", options->check_config,
+                 "Print what the configuration is in the end, and where from, without running")
+      ->required();
+  command->callback([options, output, &result] { result = check_config(*options, output); });
+}
+
+}  // namespace weir

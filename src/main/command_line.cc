@@ -1,0 +1,31 @@
+#include "main/command_line.h"
+
+#include "main/broker_command.h"
+#include "main/config_reference_command.h"
+
+#include <CLI/CLI.hpp>
+
+#include <ostream>
+
+namespace weir {
+
+int run_command_line(std::vector<std::string> arguments, Output output) {
+  CLI::App app("Weir: a Kafka broker on object storage", "weir");
+  app.set_version_flag("--version", std::string("weir " WEIR_VERSION));
+  app.require_subcommand(1);
+  ExitCode result = ExitCode::kSuccess;
+  add_broker_command(app, output, result);
+  add_config_reference_command(app, output, result);
+
+  std::ranges::reverse(arguments);  // the order that CLI11 takes them in
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    // Also the way of --help and --version, which are no errors.
+    const bool asked = app.exit(error, *output.out, *output.err) == 0;
+    return static_cast<int>(asked ? ExitCode::kSuccess : ExitCode::kUsage);
+  }
+  return static_cast<int>(result);
+}
+
+}  // namespace weir
