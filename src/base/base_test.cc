@@ -48,6 +48,7 @@ TEST(BigEndian, LoadsAndStoresAtAPlace) {
 TEST(Uuid, TextIsUrlSafeBase64) {
   Uuid id{0x0123456789ABCDEFULL, 0xFEDCBA9876543210ULL};
   EXPECT_EQ(id.to_string(), "ASNFZ4mrze_-3LqYdlQyEA");
+  EXPECT_EQ(id.to_hex(), "01234567-89ab-cdef-fedc-ba9876543210");
   EXPECT_EQ(Uuid::parse(id.to_string()), id);
   EXPECT_EQ(Uuid{}.to_string(), "AAAAAAAAAAAAAAAAAAAAAA");
   EXPECT_FALSE(Uuid::parse("AAAAAAAAAAAAAAAAAAAAAB"));  // bits beyond the 128th

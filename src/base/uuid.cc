@@ -34,6 +34,17 @@ std::string Uuid::to_string() const {
   return out;
 }
 
+std::string Uuid::to_hex() const {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (std::uint8_t byte : bytes_of(*this)) {
+    if (out.size() == 8 || out.size() == 13 || out.size() == 18 || out.size() == 23) out += '-';
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
 std::optional<Uuid> Uuid::parse(std::string_view text) {
   if (text.size() != kTextLength) return std::nullopt;
   std::array<std::uint8_t, 16> bytes{};

@@ -1,4 +1,5 @@
-// A 128-bit identifier as Kafka has it: 16 bytes on the wire, URL-safe base64 without padding in text (22 characters).
+// A 128-bit identifier as Kafka has it: 16 bytes on the wire, URL-safe base64 without padding in
+// text (22 characters).
 #pragma once
 #include <array>
 #include <compare>
@@ -18,6 +19,8 @@ struct Uuid {
   auto operator<=>(const Uuid&) const = default;
   [[nodiscard]] bool is_zero() const { return high == 0 && low == 0; }
   [[nodiscard]] std::string to_string() const;
+  // The hexadecimal form of RFC 9562: 8-4-4-4-12.
+  [[nodiscard]] std::string to_hex() const;
   [[nodiscard]] static std::optional<Uuid> parse(std::string_view text);
   // A version 4 UUID from 128 random bits.
   [[nodiscard]] static Uuid from_random(std::uint64_t a, std::uint64_t b);

@@ -57,13 +57,22 @@ bool FetchSession::must_answer(const SessionKey& key, const PartitionData& data)
   bool must = !data.records.empty() || data.high_watermark != cached.answered_high_watermark ||
               data.log_start_offset != cached.answered_log_start ||
               data.error != kafka::KafkaError::kNone;
+  remember(cached, data);
+  if (!data.records.empty()) order_.splice(order_.end(), order_, at->second);
+  return must;
+}
+
+void FetchSession::remember(const SessionKey& key, const PartitionData& data) {
+  std::lock_guard lock(mutex_);
+  if (auto at = by_key_.find(key); at != by_key_.end()) remember(*at->second, data);
+}
+
+void FetchSession::remember(Cached& cached, const PartitionData& data) {
   cached.answered_high_watermark = data.high_watermark;
   cached.answered_log_start = data.log_start_offset;
   // After an error the consumer does not know the watermark: the next answer names the partition
   // again.
   if (data.error != kafka::KafkaError::kNone) cached.answered_high_watermark = kNoOffset;
-  if (!data.records.empty()) order_.splice(order_.end(), order_, at->second);
-  return must;
 }
 
 FetchSessionCache::FetchSessionCache(std::size_t shards, SessionLimits limits, Clock& clock,

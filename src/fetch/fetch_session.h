@@ -57,6 +57,8 @@ class FetchSession {
   // log start), remembering what was answered. A partition with records moves to the end of the
   // order, so that the others have their turn.
   [[nodiscard]] bool must_answer(const SessionKey& key, const PartitionData& data);
+  // Remembers what a full answer said; the order stays.
+  void remember(const SessionKey& key, const PartitionData& data);
 
  private:
   struct Cached {
@@ -65,6 +67,8 @@ class FetchSession {
     Offset answered_log_start = kNoOffset;
   };
   using Order = std::list<Cached>;
+
+  static void remember(Cached& cached, const PartitionData& data);
 
   const bool uses_topic_ids_;
   mutable std::mutex mutex_;

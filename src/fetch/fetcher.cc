@@ -17,6 +17,11 @@ using kafka::KafkaError;
 // Objects that one fetch reads at the same time.
 constexpr std::size_t kParallelReads = 8;
 
+// Partitions that do not exist are answered, but do not end the wait of the others.
+bool is_unknown(KafkaError error) {
+  return error == KafkaError::kUnknownTopicOrPartition || error == KafkaError::kUnknownTopicId;
+}
+
 }  // namespace
 
 Fetcher::Fetcher(metadata::Coordinator& coordinator, ObjectReader& reader, Waiters& waiters,
@@ -57,8 +62,7 @@ std::vector<Fetcher::Target> Fetcher::resolve(std::vector<PartitionFetch> partit
   targets.reserve(partitions.size());
   for (PartitionFetch& request : partitions) {
     Target target;
-    target.topic =
-        request.topic_id.is_zero() ? image->topic(request.topic) : image->topic(request.topic_id);
+    target.topic = request.by_id ? image->topic(request.topic_id) : image->topic(request.topic);
     target.id = {target.topic ? target.topic->id : TopicId{}, request.partition};
     target.request = std::move(request);
     targets.push_back(std::move(target));
@@ -74,7 +78,7 @@ void Fetcher::look_at(Target& target) {
   target.view =
       cell != nullptr ? cell->view() : metadata::PartitionView{.deleted = true, .extents = {}};
   if (target.view.deleted) {
-    bool is_unknown_id = !request.topic_id.is_zero() && (!target.topic || cell != nullptr);
+    bool is_unknown_id = request.by_id && (!target.topic || cell != nullptr);
     target.data.error =
         is_unknown_id ? KafkaError::kUnknownTopicId : KafkaError::kUnknownTopicOrPartition;
     return;
@@ -95,6 +99,8 @@ Fetcher::Survey Fetcher::survey(std::vector<Target>& targets, const FetchOptions
   Survey out;
   for (Target& target : targets) {
     look_at(target);
+    if (is_unknown(target.data.error)) continue;
+    out.has_partitions = true;
     if (target.data.error != KafkaError::kNone) {
       out.has_error = true;
       out.is_out_of_range |= target.data.error == KafkaError::kOffsetOutOfRange;
@@ -112,7 +118,7 @@ Fetcher::Survey Fetcher::survey(std::vector<Target>& targets, const FetchOptions
 Task<void> Fetcher::wait_for_data(std::vector<Target>& targets, const FetchOptions& options) {
   const MonoTime deadline = clock_.now() + options.max_wait;
   auto is_enough = [&](const Survey& survey) {
-    return targets.empty() || survey.has_error || survey.available >= options.min_bytes;
+    return !survey.has_partitions || survey.has_error || survey.available >= options.min_bytes;
   };
   Survey now = survey(targets, options);
   while (!is_enough(now) && clock_.now() < deadline && !stop_waiting_) {

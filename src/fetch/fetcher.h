@@ -46,6 +46,7 @@ class Fetcher {
   };
   struct Survey {
     ByteCount available = 0;
+    bool has_partitions = false;
     bool has_error = false;
     bool is_out_of_range = false;
   };

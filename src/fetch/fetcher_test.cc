@@ -85,8 +85,11 @@ class FetcherTest : public ::testing::Test {
 
   static PartitionFetch at(Offset offset, PartitionIndex partition = 0,
                            std::int32_t max_bytes = 1 << 20) {
-    return {
-        .topic_id = kTopic, .partition = partition, .fetch_offset = offset, .max_bytes = max_bytes};
+    return {.by_id = true,
+            .topic_id = kTopic,
+            .partition = partition,
+            .fetch_offset = offset,
+            .max_bytes = max_bytes};
   }
 
   std::vector<PartitionData> fetch(std::vector<PartitionFetch> partitions,
@@ -181,7 +184,7 @@ TEST_F(FetcherTest, APartitionsLimitCutsAtABatch) {
 TEST_F(FetcherTest, AnswersErrorsOfPartitionsOneByOne) {
   commit(0, {batch_of({1})});
   PartitionFetch no_topic{.topic = "nothing", .partition = 0, .max_bytes = 100};
-  PartitionFetch no_id{.topic_id = {9, 9}, .partition = 0, .max_bytes = 100};
+  PartitionFetch no_id{.by_id = true, .topic_id = {9, 9}, .partition = 0, .max_bytes = 100};
   PartitionFetch old_epoch = at(0);
   old_epoch.current_leader_epoch = 3;
   auto got = fetch({no_topic, no_id, at(0, 99), at(7), at(-1), old_epoch, at(0)},

@@ -11,8 +11,9 @@
 namespace weir::fetch {
 
 struct PartitionFetch {
-  TopicId topic_id;   // zero: named by name only (Fetch below v13)
-  std::string topic;  // empty: named by id only (Fetch from v13) and not resolved
+  bool by_id = false;  // the topic is named by its id (Fetch from v13), otherwise by its name
+  TopicId topic_id;
+  std::string topic;
   PartitionIndex partition = 0;
   Offset fetch_offset = 0;
   Offset log_start_offset = -1;  // the follower's; ignored, kept for the session

@@ -17,7 +17,7 @@ using kafka::ListGroupsResponse;
 namespace {
 
 constexpr std::int16_t kGroupNotFoundVersion = 6;
-constexpr std::string_view kClassicType = "Classic";
+constexpr std::string_view kClassicType = "classic";
 
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b,
@@ -48,9 +48,8 @@ DescribeGroupsResponse::Group describe_one(const Group& group) {
     part.group_instance_id = member.instance_id;
     part.client_id = member.client_id;
     part.client_host = member.client_host;
-    if (!is_stable) continue;
-    part.member_metadata = member.metadata_for(group.protocol());
     part.member_assignment = member.assignment;
+    if (is_stable) part.member_metadata = member.metadata_for(group.protocol());
   }
   return out;
 }

@@ -116,7 +116,7 @@ std::string GroupCoordinator::new_member_id(const std::optional<std::string>& in
                                             const std::string& client_id) {
   std::uint64_t high = rng_.next();
   return fmt::format("{}-{}", instance_id.value_or(client_id),
-                     Uuid::from_random(high, rng_.next()).to_string());
+                     Uuid::from_random(high, rng_.next()).to_hex());
 }
 
 Task<KafkaError> GroupCoordinator::write(GroupPtr group, metadata::Command command) {

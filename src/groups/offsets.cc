@@ -100,7 +100,7 @@ Task<OffsetCommitResponse> GroupCoordinator::commit_offsets(const OffsetCommitRe
         }
       }
     }
-    KafkaError error = asked->group_id.empty() ? KafkaError::kInvalidGroupId : KafkaError::kNone;
+    KafkaError error = KafkaError::kNone;
     if (self->is_stopped_) error = KafkaError::kCoordinatorNotAvailable;
     GroupPtr group;
     if (error == KafkaError::kNone) {

@@ -2,6 +2,7 @@
 
 #include "base/secret.h"
 #include "config/sources.h"
+#include "main/run_broker.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -23,6 +24,13 @@ std::string effective_line(const config::BrokerLayers& layers, const config::Con
   return fmt::format("{}={}  # {}\n", key.name, value, origin);
 }
 
+ExitCode run(const BrokerOptions& options, Output output) {
+  auto loaded = load_config(options);
+  if (loaded) return run_broker(std::move(*loaded), output);
+  *output.err << loaded.error().message << '\n';
+  return ExitCode::kFailure;
+}
+
 }  // namespace
 
 Result<LoadedConfig> load_config(const BrokerOptions& options) {
@@ -30,11 +38,12 @@ Result<LoadedConfig> load_config(const BrokerOptions& options) {
   if (!options.config_file.empty()) {
     WEIR_TRY(sources.file, config::read_config_file(options.config_file));
   }
-  LoadedConfig loaded{.machine = config::this_machine()};
+  LoadedConfig loaded{.machine = config::this_machine(),
+                      .permissions = {.volatile_backends = options.dev}};
   WEIR_TRY(auto fixed, config::merge_sources(sources));
   WEIR_TRY(loaded.layers, config::make_layers(std::move(fixed), loaded.machine));
-  WEIR_TRY(loaded.broker, config::make_broker_config(loaded.layers, loaded.machine,
-                                                     {.volatile_backends = options.dev}));
+  WEIR_TRY(loaded.broker,
+           config::make_broker_config(loaded.layers, loaded.machine, loaded.permissions));
   return loaded;
 }
 
@@ -67,11 +76,11 @@ void add_broker_command(CLI::App& app, Output output, ExitCode& result) {
       ->allow_extra_args(false);
   command->add_flag("--dev", options->dev,
                     "Allow backends that lose everything when the broker ends");
-  command
-      ->add_flag("--check-config", options->check_config,
-                 "Print what the configuration is in the end, and where from, without running")
-      ->required();
-  command->callback([options, output, &result] { result = check_config(*options, output); });
+  command->add_flag("--check-config", options->check_config,
+                    "Print what the configuration is in the end, and where from, without running");
+  command->callback([options, output, &result] {
+    result = options->check_config ? check_config(*options, output) : run(*options, output);
+  });
 }
 
 }  // namespace weir

@@ -20,6 +20,7 @@ struct BrokerOptions {
 struct LoadedConfig {
   config::BrokerLayers layers;
   config::Machine machine;
+  config::Permissions permissions;
   config::BrokerConfig broker;
 };
 

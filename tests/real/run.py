@@ -18,9 +18,9 @@ def main():
     parser.add_argument("--bootstrap")
     parser.add_argument("tests", nargs="*", default=TESTS)
     options = parser.parse_args()
-    os.environ["WEIR_BINARY"] = str(pathlib.Path(options.weir).resolve())
+    os.environ["TEST_BROKER_BINARY"] = str(pathlib.Path(options.weir).resolve())
     if options.bootstrap:
-        os.environ["WEIR_BOOTSTRAP"] = options.bootstrap
+        os.environ["TEST_BROKER_BOOTSTRAP"] = options.bootstrap
     elif not os.access(options.weir, os.X_OK):
         raise SystemExit(f"{options.weir} is not there: ./dev build")
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))

@@ -11,8 +11,8 @@ from process import Process, free_port
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Set by run.py: the broker to start, or the address of one that runs.
-BINARY = os.environ.get("WEIR_BINARY", str(HERE.parent.parent / "build/release/weir"))
-BOOTSTRAP = os.environ.get("WEIR_BOOTSTRAP")
+BINARY = os.environ.get("TEST_BROKER_BINARY", str(HERE.parent.parent / "build/release/weir"))
+BOOTSTRAP = os.environ.get("TEST_BROKER_BOOTSTRAP")
 
 
 def program(name):

@@ -260,7 +260,10 @@ AcceptedBatch accepted(Slice batch, const Slice& original, TimestampMs max_times
 BatchVerdict validate_batch(const Slice& records, const ValidationRules& rules,
                             TimestampMs now_ms) {
   auto original = single_batch(records, rules);
-  if (!original) return std::unexpected(std::move(original).error());
+  if (!original) {
+    original.error().is_no_batch = true;
+    return std::unexpected(std::move(original).error());
+  }
   RecordBatchView view(original->bytes());
   if (Verdict header = check_header(view, rules); !header) {
     return std::unexpected(std::move(header).error());

@@ -50,6 +50,8 @@ struct BatchRejection {
   std::string message;
   // At most kMaxRecordErrors: one request must not make an answer of any size.
   std::vector<RecordError> record_errors;
+  // The bytes are not one batch of this format, so nothing of them could be looked at.
+  bool is_no_batch = false;
 };
 constexpr std::size_t kMaxRecordErrors = 1000;
 

@@ -55,7 +55,10 @@ class Commit {
                        .append_time = topic_->log_append_time ? context_.now : kNoTimestamp,
                        .log_start = partition.log_start()};
     if (batch.producer_id != kNoProducerId) {
-      SequenceCheck check = partition.sequence(batch, base, result.append_time, context_.now);
+      // A duplicate is answered with the greatest timestamp of the batch, as Kafka does, also where
+      // the first answer had none.
+      TimestampMs stamp = topic_->log_append_time ? context_.now : batch.max_timestamp;
+      SequenceCheck check = partition.sequence(batch, base, stamp, context_.now);
       if (check.error != KafkaError::kNone) {
         close_extent(partition);
         answer({.error = check.error, .log_start = partition.log_start()});

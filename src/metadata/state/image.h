@@ -21,7 +21,7 @@
 namespace weir::metadata {
 
 // Configuration names and values as they were set; what is not set has the default.
-using ConfigMap = std::map<std::string, std::string>;
+using ConfigMap = std::map<std::string, std::string, std::less<>>;
 
 struct TopicImage {
   TopicId id;

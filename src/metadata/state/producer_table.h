@@ -18,7 +18,7 @@ struct ProducerBatch {
   std::int32_t last_sequence = 0;
   Offset base_offset = 0;
   TimestampMs append_time =
-      kNoTimestamp;  // as it was answered: -1 where records keep their own timestamps
+      kNoTimestamp;  // the append time, or the greatest timestamp where records keep their own
   bool operator==(const ProducerBatch&) const = default;
 };
 

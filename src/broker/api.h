@@ -1,0 +1,77 @@
+// How a Kafka API is served. Each API has a file of its own, x_api.cc, that defines a function from
+// request to response and an ApiHandler (below) that names it; dispatcher.cc lists them. Adding an
+// API is one file, one line there and one in apis.h, and the served versions in its schema.
+//
+// Functions run on the core of their connection. They answer errors in the response, per item, with
+// the codes Kafka uses; they never close the connection. What they await must end: by a deadline of
+// the request or of the part they call.
+#pragma once
+#include "base/bytes.h"
+#include "base/error.h"
+#include "kafka/protocol/frame.h"
+#include "runtime/oneshot.h"
+#include "runtime/task.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace weir::broker {
+
+struct Broker;
+
+// What is known of the client behind a request. Lives as long as its connection.
+struct ClientConnection {
+  std::size_t core = 0;       // the connection's executor
+  std::string listener;       // the name of the listener it came in by
+  std::string peer_address;   // without the port
+  std::string software_name;  // as ApiVersions v3 told it
+  std::string software_version;
+};
+
+struct RequestContext {
+  kafka::RequestHeader header;
+  ClientConnection& client;
+  // The request's place in the memory budget; who answers later keeps it until then.
+  std::shared_ptr<const void> reservation;
+  [[nodiscard]] std::int16_t version() const { return header.version; }
+  [[nodiscard]] std::string client_id() const { return std::string(header.client_id.value_or("")); }
+};
+
+// The frame to send; nothing where the protocol has no response (acks=0); an error closes the
+// connection.
+using Answer = Result<std::optional<Chain>>;
+
+// A response that may still be on its way: start() of an API returns as soon as the connection may
+// read its next request.
+using PendingAnswer = OneShot<Answer>;
+
+struct ApiHandler {
+  kafka::ApiKey key;
+  Task<PendingAnswer> (*start)(Broker& broker, RequestContext context, Slice body);
+};
+
+// The frame around a response.
+template <typename Response>
+[[nodiscard]] Answer answer_with(const RequestContext& context, const Response& response) {
+  WEIR_TRY(Chain frame,
+           kafka::response_frame(context.header.correlation_id, response, context.version()));
+  return frame;
+}
+
+[[nodiscard]] PendingAnswer answered(Answer answer);
+
+// The start() of an API whose requests are handled one at a time per connection: decode, call,
+// encode. A body that cannot be decoded closes the connection, as in Kafka.
+template <auto Function, typename Request>
+Task<PendingAnswer> serve(Broker& broker, RequestContext context, Slice body) {
+  auto request = kafka::decode<Request>(body, context.version());
+  if (!request) co_return answered(std::unexpected(request.error()));
+  auto response = co_await Function(broker, context, *request);
+  co_return answered(answer_with(context, response));
+}
+
+}  // namespace weir::broker

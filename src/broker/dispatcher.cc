@@ -1,0 +1,66 @@
+#include "broker/dispatcher.h"
+
+#include "broker/apis.h"
+#include "broker/broker.h"
+
+#include <fmt/format.h>
+
+namespace weir::broker {
+namespace {
+
+const std::array kApis{
+    &kProduceApi,
+    &kFetchApi,
+    &kListOffsetsApi,
+    &kMetadataApi,
+    &kApiVersionsApi,
+    &kCreateTopicsApi,
+    &kDeleteTopicsApi,
+    &kCreatePartitionsApi,
+    &kDeleteRecordsApi,
+    &kDescribeConfigsApi,
+    &kAlterConfigsApi,
+    &kIncrementalAlterConfigsApi,
+    &kDescribeClusterApi,
+    &kDescribeTopicPartitionsApi,
+    &kInitProducerIdApi,
+    &kFindCoordinatorApi,
+    &kJoinGroupApi,
+    &kSyncGroupApi,
+    &kHeartbeatApi,
+    &kLeaveGroupApi,
+    &kOffsetCommitApi,
+    &kOffsetFetchApi,
+    &kListGroupsApi,
+    &kDescribeGroupsApi,
+    &kDeleteGroupsApi,
+    &kOffsetDeleteApi,
+    &kOffsetForLeaderEpochApi,
+};
+
+}  // namespace
+
+Dispatcher::Dispatcher(Broker& broker) : broker_(broker) {
+  for (const ApiHandler* api : kApis) handlers_[static_cast<std::size_t>(api->key)] = api;
+}
+
+Task<PendingAnswer> Dispatcher::start(Slice frame, std::shared_ptr<const void> reservation,
+                                      ClientConnection& client) {
+  auto parsed = kafka::parse_request(frame);
+  if (!parsed) co_return answered(std::unexpected(parsed.error()));
+  const kafka::RequestHeader& header = parsed->header;
+  const ApiHandler* handler = handlers_[static_cast<std::size_t>(header.api_key)];
+  bool is_served = handler != nullptr && parsed->api->served;
+  bool has_version = is_served && (parsed->api->served->has(header.version) ||
+                                   header.api_key == kafka::ApiKey::kApiVersions);
+  if (!has_version) {
+    co_return answered(
+        fail(ErrorCode::kInvalid, fmt::format("{} version {} is not served by this broker",
+                                              parsed->api->name, header.version)));
+  }
+  co_return co_await handler->start(
+      broker_, {.header = header, .client = client, .reservation = std::move(reservation)},
+      parsed->body);
+}
+
+}  // namespace weir::broker

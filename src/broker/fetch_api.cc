@@ -1,0 +1,187 @@
+// Fetch: sessions (KIP-227) around fetch::Fetcher, which does the work.
+#include "broker/apis.h"
+#include "broker/broker.h"
+#include "broker/configs.h"
+#include "kafka/protocol/messages/fetch.h"
+
+namespace weir::broker {
+namespace {
+
+using fetch::PartitionData;
+using fetch::PartitionFetch;
+using fetch::SessionKey;
+using kafka::FetchRequest;
+using kafka::FetchResponse;
+using kafka::KafkaError;
+
+constexpr std::int16_t kTopicIdVersion = 13;
+constexpr std::int16_t kZstdVersion = 10;  // before it, clients do not know the codec
+constexpr std::int16_t kStorageErrorVersion =
+    6;  // before it, clients do not know KAFKA_STORAGE_ERROR
+constexpr std::int8_t kReadCommitted = 1;
+
+SessionKey key_of(const PartitionFetch& fetch) {
+  return {fetch.topic_id, fetch.topic, fetch.partition};
+}
+
+// In the order of the request; of a partition that stands twice the last counts, in the first's
+// place.
+std::vector<PartitionFetch> partitions_of(const FetchRequest& request, std::int16_t version) {
+  std::vector<PartitionFetch> out;
+  std::map<SessionKey, std::size_t> places;
+  for (const auto& topic : request.topics) {
+    for (const auto& partition : topic.partitions) {
+      PartitionFetch fetch{.by_id = version >= kTopicIdVersion,
+                           .topic_id = topic.topic_id,
+                           .topic = std::string(topic.topic),
+                           .partition = partition.partition,
+                           .fetch_offset = partition.fetch_offset,
+                           .log_start_offset = partition.log_start_offset,
+                           .max_bytes = partition.partition_max_bytes,
+                           .current_leader_epoch = partition.current_leader_epoch,
+                           .last_fetched_epoch = partition.last_fetched_epoch};
+      auto [place, is_first] = places.try_emplace(key_of(fetch), out.size());
+      if (is_first) {
+        out.push_back(std::move(fetch));
+      } else {
+        out[place->second] = std::move(fetch);
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<SessionKey> forgotten_of(const FetchRequest& request) {
+  std::vector<SessionKey> out;
+  for (const auto& topic : request.forgotten_topics_data) {
+    for (std::int32_t partition : topic.partitions)
+      out.push_back({topic.topic_id, std::string(topic.topic), partition});
+  }
+  return out;
+}
+
+// What a request says about its session, settled: which partitions to serve, and which session
+// remembers the answer.
+struct SessionPlan {
+  KafkaError error = KafkaError::kNone;
+  std::vector<PartitionFetch> partitions;
+  std::shared_ptr<fetch::FetchSession> session;  // of an incremental fetch
+  fetch::SessionId id = fetch::kNoSession;
+  bool wants_new_session = false;
+};
+
+SessionPlan plan_session(Broker& broker, const RequestContext& context,
+                         const FetchRequest& request) {
+  SessionPlan plan;
+  bool is_full =
+      request.session_epoch == fetch::kInitialEpoch || request.session_epoch == fetch::kFinalEpoch;
+  if (is_full) {
+    broker.fetch_sessions.remove(request.session_id);
+    plan.partitions = partitions_of(request, context.version());
+    plan.wants_new_session = request.session_epoch == fetch::kInitialEpoch;
+    return plan;
+  }
+  auto session = broker.fetch_sessions.acquire(request.session_id, request.session_epoch,
+                                               context.version() >= kTopicIdVersion);
+  if (!session) {
+    plan.error = session.error();
+    return plan;
+  }
+  (*session)->update(partitions_of(request, context.version()), forgotten_of(request));
+  plan.partitions = (*session)->partitions();
+  if (plan.partitions.empty()) {
+    broker.fetch_sessions.remove(request.session_id);
+    return plan;
+  }
+  plan.session = *session;
+  plan.id = request.session_id;
+  return plan;
+}
+
+KafkaError error_for(const Broker& broker, const RequestContext& context,
+                     const PartitionFetch& fetch, const PartitionData& data) {
+  if (data.error == KafkaError::kKafkaStorageError && context.version() < kStorageErrorVersion) {
+    return KafkaError::kNotLeaderOrFollower;
+  }
+  if (data.error == KafkaError::kNone && context.version() < kZstdVersion) {
+    auto topic = broker.coordinator.image()->topic(fetch.topic);
+    if (topic && broker.configs.of(context.client.core, topic)->compresses_with_zstd())
+      return KafkaError::kUnsupportedCompressionType;
+  }
+  return data.error;
+}
+
+FetchResponse::Partition answer_of(const Broker& broker, const RequestContext& context,
+                                   const FetchRequest& request, const PartitionFetch& fetch,
+                                   PartitionData data) {
+  FetchResponse::Partition out;
+  out.partition_index = fetch.partition;
+  out.error_code = error_for(broker, context, fetch, data);
+  out.high_watermark = data.high_watermark;
+  out.last_stable_offset = data.last_stable_offset;
+  out.log_start_offset = data.log_start_offset;
+  bool has_failed = out.error_code != KafkaError::kNone;
+  // Null, not empty, tells that aborted transactions do not matter to the reader. Partitions that
+  // do not exist have no such reader.
+  bool is_unknown = out.error_code == KafkaError::kUnknownTopicOrPartition ||
+                    out.error_code == KafkaError::kUnknownTopicId;
+  if (!is_unknown && request.isolation_level != kReadCommitted)
+    out.aborted_transactions = std::nullopt;
+  out.records = has_failed ? Chain{} : std::move(data.records);
+  return out;
+}
+
+void append(FetchResponse& response, const PartitionFetch& fetch,
+            FetchResponse::Partition partition) {
+  bool is_new = response.responses.empty() ||
+                response.responses.back().topic_id != fetch.topic_id ||
+                response.responses.back().topic != fetch.topic;
+  if (is_new) response.responses.push_back({.topic_id = fetch.topic_id, .topic = fetch.topic});
+  response.responses.back().partitions.push_back(std::move(partition));
+}
+
+// Remembers a full answer in a new session; 0 where there is no room for one.
+fetch::SessionId new_session(Broker& broker, const RequestContext& context,
+                             const std::vector<PartitionFetch>& partitions,
+                             const std::vector<PartitionData>& data) {
+  auto session = std::make_shared<fetch::FetchSession>(context.version() >= kTopicIdVersion);
+  session->update(partitions, {});
+  for (std::size_t i = 0; i < partitions.size(); ++i)
+    session->remember(key_of(partitions[i]), data[i]);
+  return broker.fetch_sessions.create(context.client.core, std::move(session));
+}
+
+Task<FetchResponse> fetch_records(Broker& broker, const RequestContext& context,
+                                  const FetchRequest& request) {
+  FetchResponse response;
+  SessionPlan plan = plan_session(broker, context, request);
+  if (plan.error != KafkaError::kNone) {
+    response.error_code = plan.error;
+    co_return response;
+  }
+  auto max_bytes = static_cast<ByteCount>(
+      std::max(std::min(request.max_bytes,
+                        broker.configs.current(context.client.core)->broker.fetch.max_bytes),
+               0));
+  auto min_bytes = std::min(static_cast<ByteCount>(std::max(request.min_bytes, 0)), max_bytes);
+  std::vector<PartitionData> data = co_await broker.fetcher.fetch(
+      plan.partitions, {.core = context.client.core,
+                        .max_wait = std::chrono::milliseconds(std::max(request.max_wait_ms, 0)),
+                        .min_bytes = min_bytes,
+                        .max_bytes = max_bytes});
+  response.session_id = plan.id;
+  if (plan.wants_new_session)
+    response.session_id = new_session(broker, context, plan.partitions, data);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const PartitionFetch& fetch = plan.partitions[i];
+    if (plan.session && !plan.session->must_answer(key_of(fetch), data[i])) continue;
+    append(response, fetch, answer_of(broker, context, request, fetch, std::move(data[i])));
+  }
+  co_return response;
+}
+
+}  // namespace
+
+const ApiHandler kFetchApi{kafka::ApiKey::kFetch, &serve<&fetch_records, FetchRequest>};
+
+}  // namespace weir::broker

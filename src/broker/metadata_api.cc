@@ -1,0 +1,178 @@
+// Metadata: brokers, topics and leaders, with auto-creation of topics that a client names.
+#include "broker/apis.h"
+#include "broker/cluster_view.h"
+#include "broker/configs.h"
+#include "broker/topic_admin.h"
+#include "kafka/protocol/messages/metadata.h"
+
+namespace weir::broker {
+namespace {
+
+using kafka::KafkaError;
+using kafka::MetadataRequest;
+using kafka::MetadataResponse;
+
+constexpr std::int16_t kAllTopicsIsEmptyVersion = 0;
+constexpr std::int16_t kAutoCreateFlagVersion = 4;
+constexpr std::int16_t kListenerErrorVersion = 6;
+constexpr std::int16_t kTopicIdVersion = 12;  // in requests
+
+KafkaError no_listener_error(std::int16_t version) {
+  return version < kListenerErrorVersion ? KafkaError::kLeaderNotAvailable
+                                         : KafkaError::kListenerNotFound;
+}
+
+MetadataResponse::Topic describe(const Broker& broker, const RequestContext& context,
+                                 const metadata::ClusterImage& image,
+                                 const metadata::TopicImage& topic, bool with_operations) {
+  MetadataResponse::Topic out;
+  out.name = topic.name;
+  out.topic_id = topic.id;
+  if (with_operations) out.topic_authorized_operations = kAllTopicOperations;
+  for (std::int32_t i = 0; i < topic.partition_count(); ++i) {
+    MetadataResponse::Partition partition;
+    partition.partition_index = i;
+    partition.leader_id = leader_of(broker, {topic.id, i});
+    partition.leader_epoch = topic.partition(i)->view().leader_epoch;
+    partition.replica_nodes = {partition.leader_id};
+    partition.isr_nodes = {partition.leader_id};
+    auto leader = image.brokers.find(partition.leader_id);
+    if (leader == image.brokers.end() ||
+        endpoint_of(leader->second, context.client.listener) == nullptr) {
+      partition.error_code = no_listener_error(context.version());
+      partition.leader_id = -1;
+    }
+    out.partitions.push_back(std::move(partition));
+  }
+  return out;
+}
+
+MetadataResponse::Topic unknown(std::optional<std::string> name, TopicId id, KafkaError error) {
+  MetadataResponse::Topic out;
+  out.name = std::move(name);
+  out.topic_id = id;
+  out.error_code = error;
+  return out;
+}
+
+void add_brokers(MetadataResponse& response, const RequestContext& context,
+                 const metadata::ClusterImage& image) {
+  for (const auto& [id, broker] : image.brokers) {
+    const metadata::Endpoint* endpoint = endpoint_of(broker, context.client.listener);
+    if (endpoint == nullptr) continue;
+    response.brokers.push_back(
+        {.node_id = id, .host = endpoint->host, .port = endpoint->port, .rack = rack_of(broker)});
+  }
+}
+
+// Creates the named topics that do not exist; the answer for those that could not be created.
+Task<std::map<std::string, KafkaError>> auto_create(Broker& broker, std::size_t core,
+                                                    const std::vector<std::string>& names) {
+  std::vector<TopicSpec> specs;
+  for (const std::string& name : names) specs.push_back({.name = name, .configs = {}});
+  std::map<std::string, KafkaError> failed;
+  auto outcomes = co_await create_topics(broker, core, specs, false);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    KafkaError error = outcomes[i].error;
+    if (error == KafkaError::kNone || error == KafkaError::kTopicAlreadyExists) continue;
+    // What went wrong on our side passes: the client asks again.
+    failed[names[i]] =
+        error == KafkaError::kInvalidTopicException ? error : KafkaError::kLeaderNotAvailable;
+  }
+  co_return failed;
+}
+
+bool may_auto_create(const Broker& broker, const RequestContext& context,
+                     const MetadataRequest& request) {
+  return broker.configs.current(context.client.core)->broker.new_topics.auto_create &&
+         (context.version() < kAutoCreateFlagVersion || request.allow_auto_topic_creation);
+}
+
+std::vector<std::string> missing_names(const Broker& broker, const MetadataRequest& request) {
+  std::vector<std::string> names;
+  auto image = broker.coordinator.image();
+  for (const auto& topic : *request.topics) {
+    if (topic.name && topic.topic_id.is_zero() && !image->topic(*topic.name))
+      names.emplace_back(*topic.name);
+  }
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+Task<void> add_named_topics(Broker& broker, const RequestContext& context,
+                            const MetadataRequest& request, MetadataResponse& response) {
+  std::map<std::string, KafkaError> failed;
+  std::vector<std::string> missing = missing_names(broker, request);
+  // This broker may be behind: before a topic is said not to exist, the log is asked.
+  if (!missing.empty() && co_await broker.coordinator.catch_up())
+    missing = missing_names(broker, request);
+  if (!missing.empty() && may_auto_create(broker, context, request))
+    failed = co_await auto_create(broker, context.client.core, missing);
+  auto image = broker.coordinator.image();
+  std::set<std::string> answered;  // a name that stands twice is answered once
+  for (const auto& asked : *request.topics) {
+    bool by_id = !asked.topic_id.is_zero();
+    std::string name(asked.name.value_or(""));
+    if (!by_id && !answered.insert(name).second) continue;
+    auto topic = by_id ? image->topic(asked.topic_id) : image->topic(name);
+    if (topic) {
+      response.topics.push_back(
+          describe(broker, context, *image, *topic, request.include_topic_authorized_operations));
+    } else if (by_id) {
+      response.topics.push_back(unknown(std::nullopt, asked.topic_id, KafkaError::kUnknownTopicId));
+    } else {
+      auto why = failed.find(name);
+      KafkaError error = why != failed.end() ? why->second : check_topic_name(name).error;
+      if (error == KafkaError::kNone) error = KafkaError::kUnknownTopicOrPartition;
+      response.topics.push_back(unknown(name, {}, error));
+    }
+  }
+}
+
+// Versions below 12 name topics only.
+bool is_named_wrongly(const MetadataRequest& request, std::int16_t version) {
+  return version < kTopicIdVersion && request.topics &&
+         std::ranges::any_of(
+             *request.topics,
+             [](const auto& topic) { return !topic.name || !topic.topic_id.is_zero(); });
+}
+
+MetadataResponse refuse(const MetadataRequest& request) {
+  MetadataResponse response;
+  for (const auto& topic : *request.topics) {
+    response.topics.push_back(
+        unknown(std::string(topic.name.value_or("")), topic.topic_id, KafkaError::kInvalidRequest));
+  }
+  return response;
+}
+
+Task<MetadataResponse> describe_cluster_metadata(Broker& broker, const RequestContext& context,
+                                                 const MetadataRequest& request) {
+  if (is_named_wrongly(request, context.version())) co_return refuse(request);
+  MetadataResponse response;
+  bool wants_all =
+      !request.topics || (context.version() == kAllTopicsIsEmptyVersion && request.topics->empty());
+  if (!wants_all) co_await add_named_topics(broker, context, request, response);
+  auto image = broker.coordinator.image();
+  if (wants_all) {
+    image->topics_by_name.for_each(
+        [&](const std::string&, const std::shared_ptr<const metadata::TopicImage>& topic) {
+          response.topics.push_back(describe(broker, context, *image, *topic,
+                                             request.include_topic_authorized_operations));
+        });
+  }
+  add_brokers(response, context, *image);
+  response.cluster_id = image->cluster_id.to_string();
+  response.controller_id = broker.node_id;
+  if (request.include_cluster_authorized_operations)
+    response.cluster_authorized_operations = kAllClusterOperations;
+  co_return response;
+}
+
+}  // namespace
+
+const ApiHandler kMetadataApi{kafka::ApiKey::kMetadata,
+                              &serve<&describe_cluster_metadata, MetadataRequest>};
+
+}  // namespace weir::broker

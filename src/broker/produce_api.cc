@@ -1,0 +1,161 @@
+// Produce, in two steps: validate and stage, in the order of the connection's requests; then answer
+// when the batches are committed. Between the two the connection reads on, so that a producer's
+// requests overlap.
+#include "broker/apis.h"
+#include "broker/broker.h"
+#include "broker/configs.h"
+#include "kafka/protocol/messages/produce.h"
+#include "kafka/records/validation.h"
+
+#include <boost/asio/this_coro.hpp>
+
+namespace weir::broker {
+namespace {
+
+using kafka::KafkaError;
+using kafka::ProduceRequest;
+using kafka::ProduceResponse;
+
+constexpr std::int16_t kNoAcks = 0;
+constexpr std::int16_t kTopicIdVersion = 13;
+
+bool are_valid_acks(std::int16_t acks) { return acks >= -1 && acks <= 1; }
+
+// A request on its way: the response, filled but for the outcomes of what is staged.
+struct ProduceCall {
+  struct Staged {
+    std::size_t topic;  // indexes of the response
+    std::size_t partition;
+  };
+
+  RequestContext context;
+  Slice body;  // the client id of `context` lies in its memory
+  std::int16_t acks = 0;
+  MonoTime deadline;
+  ProduceResponse response;
+  std::vector<produce::StagedBatch> batches;
+  std::vector<Staged> staged;
+};
+
+void reject(ProduceResponse::PartitionResponse& out, KafkaError error, std::string message = {}) {
+  out.error_code = error;
+  out.base_offset = kNoOffset;
+  if (!message.empty()) out.error_message = std::move(message);
+}
+
+void reject(ProduceResponse::PartitionResponse& out, kafka::BatchRejection rejection) {
+  reject(out, rejection.error, std::move(rejection.message));
+  for (kafka::RecordError& record : rejection.record_errors) {
+    out.record_errors.push_back({.batch_index = record.batch_index,
+                                 .batch_index_error_message = std::move(record.message)});
+  }
+}
+
+// Validates one partition's records and puts the batch among those to stage, or the error into the
+// response.
+void take(ProduceCall& call, const TopicRules& rules, const metadata::TopicImage& topic,
+          const ProduceRequest::PartitionData& in, ProduceResponse::PartitionResponse& out,
+          TimestampMs now) {
+  if (topic.partition(in.index) == nullptr)
+    return reject(out, KafkaError::kUnknownTopicOrPartition);
+  auto verdict = kafka::validate_batch(in.records.value_or(Slice{}),
+                                       rules.validation(call.context.version()), now);
+  if (!verdict) {
+    // As in Kafka, a batch that was judged as the log's records tells where the log starts.
+    bool is_of_log =
+        !verdict.error().is_no_batch && (verdict.error().error == KafkaError::kInvalidRecord ||
+                                         verdict.error().error == KafkaError::kInvalidTimestamp);
+    if (is_of_log) out.log_start_offset = topic.partition(in.index)->view().log_start;
+    return reject(out, std::move(verdict.error()));
+  }
+  if (verdict->transactional) {
+    return reject(out, KafkaError::kInvalidTxnState, "this broker does not serve transactions yet");
+  }
+  call.batches.push_back(
+      {.batch = {.partition = {topic.id, in.index}, .bytes = std::move(verdict->batch)}});
+}
+
+void take_topic(Broker& broker, ProduceCall& call, const ProduceRequest::TopicData& in,
+                ProduceResponse::TopicResponse& out, std::size_t topic_index) {
+  auto image = broker.coordinator.image();
+  bool by_id = call.context.version() >= kTopicIdVersion;
+  auto topic = by_id ? image->topic(in.topic_id) : image->topic(in.name);
+  std::shared_ptr<const TopicRules> rules =
+      topic ? broker.configs.of(call.context.client.core, topic) : nullptr;
+  TimestampMs now = broker.clock.wall_ms();
+  for (const ProduceRequest::PartitionData& partition : in.partition_data) {
+    auto& answer = out.partition_responses.emplace_back();
+    answer.index = partition.index;
+    if (!are_valid_acks(call.acks)) {
+      reject(answer, KafkaError::kInvalidRequiredAcks);
+    } else if (!topic) {
+      reject(answer, by_id ? KafkaError::kUnknownTopicId : KafkaError::kUnknownTopicOrPartition);
+    } else {
+      std::size_t before = call.batches.size();
+      take(call, *rules, *topic, partition, answer, now);
+      if (call.batches.size() > before)
+        call.staged.push_back({topic_index, out.partition_responses.size() - 1});
+    }
+  }
+}
+
+// Fills in what became of the staged batches, and answers.
+Task<void> answer_when_done(Broker& broker, std::shared_ptr<ProduceCall> call,
+                            std::shared_ptr<produce::PendingWrite> write, PendingAnswer pending) {
+  auto outcomes = co_await write->wait_until(broker.clock, call->deadline);
+  bool has_failed = false;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    auto& out = call->response.responses[call->staged[i].topic]
+                    .partition_responses[call->staged[i].partition];
+    out.error_code = outcomes[i].error;
+    out.base_offset = outcomes[i].base_offset;
+    out.log_append_time_ms = outcomes[i].log_append_time_ms;
+    out.log_start_offset = outcomes[i].log_start_offset;
+  }
+  for (const auto& topic : call->response.responses) {
+    for (const auto& partition : topic.partition_responses)
+      has_failed |= partition.error_code != KafkaError::kNone;
+  }
+  if (call->acks != kNoAcks) {
+    pending.set(answer_with(call->context, call->response));
+  } else if (has_failed) {
+    // Without a response there is one way to tell a producer that something is wrong.
+    pending.set(fail(ErrorCode::kInvalid, "a batch sent with acks=0 was rejected"));
+  } else {
+    pending.set(Answer(std::nullopt));
+  }
+}
+
+Task<PendingAnswer> start_produce(Broker& broker, RequestContext context, Slice body) {
+  auto request = kafka::decode<ProduceRequest>(body, context.version());
+  if (!request) co_return answered(std::unexpected(request.error()));
+  auto call = std::make_shared<ProduceCall>(ProduceCall{
+      .context = context,
+      .body = body,
+      .acks = request->acks,
+      .deadline = broker.clock.now() + std::chrono::milliseconds(std::max(request->timeout_ms, 0)),
+      .response = {},
+  });
+  for (const ProduceRequest::TopicData& topic : request->topic_data) {
+    auto& out = call->response.responses.emplace_back();
+    out.topic_id = topic.topic_id;
+    out.name = std::string(topic.name);
+    take_topic(broker, *call, topic, out, call->response.responses.size() - 1);
+  }
+  auto write = std::make_shared<produce::PendingWrite>(call->batches.size(), context.reservation);
+  for (std::size_t i = 0; i < call->batches.size(); ++i) {
+    call->batches[i].write = write;
+    call->batches[i].index = static_cast<std::uint32_t>(i);
+  }
+  broker.stage.add(context.client.core, std::move(call->batches), broker.clock.now());
+  PendingAnswer pending;
+  broker.tasks.spawn(co_await boost::asio::this_coro::executor,
+                     answer_when_done(broker, call, write, pending));
+  co_return pending;
+}
+
+}  // namespace
+
+const ApiHandler kProduceApi{kafka::ApiKey::kProduce, &start_produce};
+
+}  // namespace weir::broker

@@ -1,0 +1,198 @@
+#include "main/broker_process.h"
+
+#include "broker/kafka_handler.h"
+#include "main/serving.h"
+#include "metadata/log/open_metadata_log.h"
+#include "metadata/log_coordinator.h"
+#include "net/framed_server.h"
+#include "runtime/executors.h"
+#include "runtime/log.h"
+#include "storage/metered_store.h"
+#include "storage/open_object_store.h"
+#include "storage/retrying_store.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace weir {
+namespace {
+
+// For files and SQLite; a PUT waits for the disk most of its time.
+constexpr std::size_t kBlockingThreads = 8;
+// How long connections may take to finish what they asked for when the broker stops.
+constexpr Duration kDrainPatience = std::chrono::seconds(10);
+constexpr Duration kStartRetry = std::chrono::seconds(1);
+
+net::ConnectionLimits connection_limits(const config::ConnectionConfig& config) {
+  net::ConnectionLimits limits;
+  limits.frame.size_max = config.max_request_bytes;
+  limits.idle = std::chrono::milliseconds(config.max_idle_ms);
+  return limits;
+}
+
+std::vector<Executor> cores_of(Executors& executors) {
+  std::vector<Executor> cores;
+  for (std::size_t i = 0; i < executors.cores(); ++i) cores.push_back(executors.core(i));
+  return cores;
+}
+
+// The part of the budget that is not the cache's, but for a quarter that everything else may need.
+ByteCount request_memory(const config::BrokerConfig& config) {
+  return (config.memory_budget_bytes - config.cache_max_bytes) / 4 * 3;
+}
+
+std::uint64_t connection_slots(const config::ConnectionConfig& config) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(config.max_connections, 1));
+}
+
+}  // namespace
+
+struct BrokerProcess::Parts {
+  Parts(LoadedConfig loaded, std::unique_ptr<storage::ObjectStore> opened_store,
+        std::unique_ptr<metadata::MetadataLog> opened_log, std::unique_ptr<Executors> threads,
+        std::unique_ptr<SystemClock> system_clock)
+      : config(std::move(loaded)),
+        clock(std::move(system_clock)),
+        executors(std::move(threads)),
+        raw_store(std::move(opened_store)),
+        metered_store(*raw_store, *clock, metrics),
+        store(metered_store, *clock, Rng::from_entropy(), {}),
+        log(std::move(opened_log)),
+        memory(request_memory(config.broker)),
+        slots(connection_slots(config.broker.connections)),
+        cores(cores_of(*executors)),
+        handler(cores, metrics, *clock),
+        waiters(cores.size()) {}
+
+  LoadedConfig config;
+  std::unique_ptr<SystemClock> clock;
+  MetricsRegistry metrics;
+  std::unique_ptr<Executors> executors;
+  std::unique_ptr<storage::ObjectStore> raw_store;
+  storage::MeteredStore metered_store;
+  storage::RetryingStore store;
+  std::unique_ptr<metadata::MetadataLog> log;
+  ByteBudget memory;
+  ByteBudget slots;
+  std::vector<Executor> cores;
+  broker::KafkaHandler handler;
+  fetch::Waiters waiters;
+  std::vector<std::unique_ptr<net::FramedServer>> servers;
+  std::unique_ptr<metadata::LogCoordinator> coordinator;
+  std::unique_ptr<broker::Configs> configs;
+  std::unique_ptr<Serving> serving;
+  OneShot<Error> failure;
+  TaskGroup tasks;
+
+  Status listen();
+  void make_coordinator();
+  Task<void> become_ready();
+  Task<Status> take_over();
+};
+
+Status BrokerProcess::Parts::listen() {
+  const net::ConnectionLimits limits = connection_limits(config.broker.connections);
+  net::FramedServerServices services{
+      .clock = *clock, .memory = memory, .slots = slots, .handler = handler, .metrics = metrics};
+  for (config::Listener& listener : config.broker.listeners) {
+    auto server = std::make_unique<net::FramedServer>(listener.name, cores, services, limits);
+    Status started = server->start({.host = listener.bind.host, .port = listener.bind.port});
+    servers.push_back(std::move(server));
+    if (!started) return std::unexpected(started.error().in("listener " + listener.name));
+    if (listener.advertised.port == 0) listener.advertised.port = servers.back()->port();
+    log::info("listener.open", {{"listener", listener.name},
+                                {"host", listener.bind.host},
+                                {"port", servers.back()->port()},
+                                {"advertised_host", listener.advertised.host},
+                                {"advertised_port", listener.advertised.port}});
+  }
+  return {};
+}
+
+void BrokerProcess::Parts::make_coordinator() {
+  metadata::LogCoordinatorOptions options{.broker_id = config.broker.node_id,
+                                          .endpoints = {},
+                                          .rack = config.broker.rack,
+                                          .appender = {}};
+  for (const config::Listener& listener : config.broker.listeners) {
+    options.endpoints.push_back({.listener = listener.name,
+                                 .host = listener.advertised.host,
+                                 .port = listener.advertised.port,
+                                 .protocol = "PLAINTEXT"});
+  }
+  coordinator = std::make_unique<metadata::LogCoordinator>(
+      *log, *clock, Rng::from_entropy(), executors->coordinator(), std::move(options));
+  configs = std::make_unique<broker::Configs>(config.layers, config.broker, config.machine,
+                                              config.permissions, *coordinator, cores.size());
+  coordinator->add_listener(*configs);
+  coordinator->add_listener(waiters);
+  coordinator->start();
+}
+
+Task<void> BrokerProcess::Parts::become_ready() {
+  Status registered = co_await coordinator->wait_registered();
+  if (!registered) {
+    failure.set(registered.error());
+    co_return;
+  }
+  serving = std::make_unique<Serving>(ServingParts{.config = config.broker,
+                                                   .clock = *clock,
+                                                   .metrics = metrics,
+                                                   .executors = *executors,
+                                                   .store = store,
+                                                   .coordinator = *coordinator,
+                                                   .configs = *configs,
+                                                   .waiters = waiters});
+  while (true) {
+    Status started = co_await serving->start();
+    if (started) break;
+    log::warn("broker.start.retry", {{"error", started.error()}});
+    if (!co_await tasks.sleep(*clock, kStartRetry)) co_return;
+  }
+  handler.open(serving->dispatcher());
+  log::info("broker.ready", {{"node_id", config.broker.node_id},
+                             {"cluster_id", coordinator->image()->cluster_id},
+                             {"epoch", coordinator->broker_epoch()}});
+}
+
+BrokerProcess::BrokerProcess(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+BrokerProcess::~BrokerProcess() {
+  if (parts_) parts_->executors->stop();
+}
+
+Result<std::unique_ptr<BrokerProcess>> BrokerProcess::open(LoadedConfig config) {
+  auto clock = std::make_unique<SystemClock>();
+  auto executors = std::make_unique<Executors>(config.broker.connections.threads, kBlockingThreads);
+  WEIR_TRY(auto store, storage::open_object_store(config.broker.object_store_url, *clock,
+                                                  executors->blocking()));
+  WEIR_TRY(auto log, metadata::open_metadata_log(config.broker.metadata.log_url.reveal(), *clock));
+  auto parts = std::make_unique<Parts>(std::move(config), std::move(store), std::move(log),
+                                       std::move(executors), std::move(clock));
+  return std::unique_ptr<BrokerProcess>(new BrokerProcess(std::move(parts)));
+}
+
+Status BrokerProcess::start() {
+  WEIR_CHECK(parts_->listen());
+  parts_->make_coordinator();
+  parts_->tasks.spawn(parts_->executors->coordinator(), parts_->become_ready());
+  return {};
+}
+
+Task<Error> BrokerProcess::failed() { return parts_->failure.wait(); }
+
+Task<void> BrokerProcess::stop() {
+  log::info("broker.stopping", {});
+  parts_->tasks.stop();
+  // Waits for data and for rebalances end now, so that connections can answer and close.
+  if (parts_->serving) co_await parts_->serving->end_waits();
+  for (auto& server : parts_->servers) co_await server->drain(kDrainPatience);
+  if (parts_->serving) co_await parts_->serving->stop();
+  if (parts_->coordinator) co_await parts_->coordinator->stop();
+  parts_->store.stop();
+  co_await parts_->tasks.join();
+  parts_->failure.set({ErrorCode::kCancelled, "the broker was stopped"});
+  log::info("broker.stopped", {});
+}
+
+}  // namespace weir

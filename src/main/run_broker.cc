@@ -1,0 +1,74 @@
+#include "main/run_broker.h"
+
+#include "main/broker_process.h"
+#include "runtime/allocator.h"
+#include "runtime/log.h"
+#include "runtime/oneshot.h"
+#include "runtime/task_group.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <csignal>
+#include <ostream>
+
+namespace weir {
+namespace {
+
+// Until a signal asks for the end, or the broker fails.
+Task<ExitCode> wait_for_end(BrokerProcess& broker) {
+  OneShot<ExitCode> end;
+  auto executor = co_await boost::asio::this_coro::executor;
+  boost::asio::signal_set signals(executor, SIGTERM, SIGINT);
+  signals.async_wait([end](const boost::system::error_code& error, int signal) mutable {
+    if (error) return;
+    log::info("broker.signal", {{"signal", signal}});
+    end.set(ExitCode::kSuccess);
+  });
+  TaskGroup watch;
+  auto watch_failure = [](BrokerProcess& watched, OneShot<ExitCode> ended) -> Task<void> {
+    Error error = co_await watched.failed();
+    if (error.code == ErrorCode::kCancelled) co_return;
+    log::error("broker.failed", {{"error", error}});
+    ended.set(ExitCode::kFailure);
+  };
+  watch.spawn(executor, watch_failure(broker, end));
+  ExitCode code = co_await end.wait();
+  signals.cancel();
+  co_await broker.stop();
+  co_await watch.join();
+  co_return code;
+}
+
+}  // namespace
+
+ExitCode run_broker(LoadedConfig config, Output output) {
+  log::configure({.level = config.broker.log_level, .format = config.broker.log_format});
+  for (const auto* warnings : {&config.layers.fixed.warnings, &config.broker.warnings}) {
+    for (const std::string& warning : *warnings) log::warn("config.warning", {{"text", warning}});
+  }
+  tune_allocator();
+  // A client that goes away while it is written to is an error of that connection.
+  std::signal(SIGPIPE, SIG_IGN);
+  auto broker = BrokerProcess::open(std::move(config));
+  if (!broker) {
+    *output.err << broker.error().to_string() << '\n';
+    return ExitCode::kFailure;
+  }
+  if (Status started = (*broker)->start(); !started) {
+    *output.err << started.error().to_string() << '\n';
+    return ExitCode::kFailure;
+  }
+  boost::asio::io_context loop;
+  ExitCode code = ExitCode::kFailure;
+  boost::asio::co_spawn(loop, wait_for_end(**broker),
+                        [&](const std::exception_ptr& error, ExitCode ended) {
+                          if (error) std::rethrow_exception(error);
+                          code = ended;
+                        });
+  loop.run();
+  return code;
+}
+
+}  // namespace weir

@@ -1,0 +1,114 @@
+#include "main/serving.h"
+
+#include "runtime/log.h"
+
+namespace weir {
+namespace {
+
+// Kafka's producer.id.expiration.check.interval.ms.
+constexpr Duration kProducerCheckInterval = std::chrono::minutes(10);
+// How often deletable objects are looked for.
+constexpr Duration kDeleteInterval = std::chrono::seconds(10);
+
+produce::FlushLimits flush_limits(const config::AppendConfig& config) {
+  produce::FlushLimits limits;
+  limits.buffer_max = config.buffer_max_bytes;
+  limits.interval = std::chrono::milliseconds(config.commit_interval_ms);
+  limits.max_uploads = static_cast<std::size_t>(config.upload_max_inflight);
+  return limits;
+}
+
+groups::GroupLimits group_limits(const config::GroupLimits& config) {
+  groups::GroupLimits limits;
+  limits.initial_rebalance_delay = std::chrono::milliseconds(config.initial_rebalance_delay_ms);
+  limits.min_session_timeout_ms = config.min_session_timeout_ms;
+  limits.max_session_timeout_ms = config.max_session_timeout_ms;
+  limits.max_size = static_cast<std::size_t>(config.max_size);
+  limits.offset_metadata_max_bytes = static_cast<std::size_t>(config.offset_metadata_max_bytes);
+  limits.offsets_retention_ms = config.offsets_retention_ms;
+  limits.offsets_check_interval =
+      std::chrono::milliseconds(config.offsets_retention_check_interval_ms);
+  return limits;
+}
+
+compaction::Retention::RuleOf rule_of(broker::Configs& configs) {
+  return [&configs](const std::shared_ptr<const metadata::TopicImage>& topic)
+             -> std::optional<compaction::RetentionRule> {
+    auto rules = configs.of(0, topic);
+    if (!rules->config().delete_old) return std::nullopt;
+    return compaction::RetentionRule{.ms = rules->config().retention_ms,
+                                     .bytes = rules->config().retention_bytes};
+  };
+}
+
+}  // namespace
+
+Serving::Serving(ServingParts parts)
+    : parts_(parts),
+      cache_(parts.store, parts.metrics, {.capacity = parts.config.cache_max_bytes}),
+      objects_(cache_),
+      pipeline_({.coordinator = parts.coordinator,
+                 .store = parts.store,
+                 .written = objects_,
+                 .clock = parts.clock,
+                 .executor = parts.executors.coordinator(),
+                 .metrics = parts.metrics,
+                 .cluster_id = parts.coordinator.image()->cluster_id},
+                parts.executors.cores(), flush_limits(parts.config.append)),
+      fetcher_(parts.coordinator, objects_, parts.waiters, parts.clock, parts.metrics),
+      sessions_(parts.executors.cores(),
+                {.slots = static_cast<std::size_t>(parts.config.fetch.max_sessions)}, parts.clock,
+                Rng::from_entropy()),
+      lookup_(objects_),
+      groups_(parts.coordinator, parts.clock, parts.executors.core(0),
+              group_limits(parts.config.groups), Rng::from_entropy()),
+      ids_(parts.coordinator, Rng::from_entropy()),
+      retention_(parts.coordinator, rule_of(parts.configs), parts.clock, parts.metrics),
+      deleter_(parts.coordinator, parts.store, parts.clock,
+               std::chrono::milliseconds(parts.config.object_delete_grace_ms), parts.metrics),
+      broker_{.node_id = parts.config.node_id,
+              .clock = parts.clock,
+              .coordinator = parts.coordinator,
+              .configs = parts.configs,
+              .ids = ids_,
+              .stage = pipeline_.stage(),
+              .fetcher = fetcher_,
+              .fetch_sessions = sessions_,
+              .offset_lookup = lookup_,
+              .groups = groups_,
+              .tasks = answers_},
+      dispatcher_(broker_) {}
+
+Task<Status> Serving::start() {
+  WEIR_CO_CHECK(co_await groups_.start());
+  pipeline_.start();
+  Executor executor = parts_.executors.coordinator();
+  background_.spawn(executor,
+                    retention_.run(background_, std::chrono::milliseconds(
+                                                    parts_.config.retention_check_interval_ms)));
+  background_.spawn(executor, deleter_.run(background_, kDeleteInterval));
+  background_.spawn(executor, expire_producers());
+  co_return Status{};
+}
+
+Task<void> Serving::expire_producers() {
+  while (co_await background_.sleep(parts_.clock, kProducerCheckInterval)) {
+    auto expired = co_await parts_.coordinator.submit(
+        metadata::ExpireProducers{.expiration_ms = parts_.config.producer_id_expiration_ms});
+    if (!expired) log::warn("producers.expire.failed", {{"error", expired.error()}});
+  }
+}
+
+Task<void> Serving::end_waits() {
+  fetcher_.stop_waiting();
+  co_await groups_.stop();
+}
+
+Task<void> Serving::stop() {
+  background_.stop();
+  co_await pipeline_.drain();
+  co_await answers_.join();
+  co_await background_.join();
+}
+
+}  // namespace weir

@@ -1,0 +1,66 @@
+// The parts that serve requests, made when the broker is registered: write path, read path, groups,
+// APIs and background work. Owned by the broker process.
+#pragma once
+#include "broker/broker.h"
+#include "broker/configs.h"
+#include "broker/dispatcher.h"
+#include "broker/ids.h"
+#include "cache/object_cache.h"
+#include "compaction/object_deleter.h"
+#include "compaction/retention.h"
+#include "fetch/fetch_session.h"
+#include "fetch/fetcher.h"
+#include "fetch/offset_lookup.h"
+#include "fetch/waiters.h"
+#include "groups/group_coordinator.h"
+#include "main/object_access.h"
+#include "produce/write_pipeline.h"
+#include "runtime/executors.h"
+
+namespace weir {
+
+struct ServingParts {
+  const config::BrokerConfig& config;
+  Clock& clock;
+  MetricsRegistry& metrics;
+  Executors& executors;
+  storage::ObjectStore& store;
+  metadata::Coordinator& coordinator;
+  broker::Configs& configs;
+  fetch::Waiters& waiters;
+};
+
+class Serving {
+ public:
+  explicit Serving(ServingParts parts);
+
+  // Takes over the groups and starts the background work. May be called again after an error.
+  Task<Status> start();
+  [[nodiscard]] broker::Dispatcher& dispatcher() { return dispatcher_; }
+
+  // Long polls and joins are answered now and wait no more.
+  Task<void> end_waits();
+  // After the last request: commits what is staged and ends.
+  Task<void> stop();
+
+ private:
+  Task<void> expire_producers();
+
+  ServingParts parts_;
+  cache::ObjectCache cache_;
+  CachedObjects objects_;
+  produce::WritePipeline pipeline_;
+  fetch::Fetcher fetcher_;
+  fetch::FetchSessionCache sessions_;
+  fetch::OffsetLookup lookup_;
+  groups::GroupCoordinator groups_;
+  broker::IdSource ids_;
+  compaction::Retention retention_;
+  compaction::ObjectDeleter deleter_;
+  TaskGroup answers_;  // of Produce requests
+  TaskGroup background_;
+  broker::Broker broker_;
+  broker::Dispatcher dispatcher_;
+};
+
+}  // namespace weir
