@@ -3,21 +3,18 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 namespace weir::metadata {
 namespace {
 
-// Another process writes for well under a millisecond, or checkpoints for some: ask often, give up
-// late. SQLite's own handler sleeps up to 100 ms at a time.
+// Another process writes for about a millisecond, or checkpoints for some: ask often, give up late.
+// SQLite's own handler sleeps up to 100 ms at a time.
 int wait_for_lock(void* /*context*/, int attempt) {
-  using std::chrono::microseconds;
-  constexpr int kFastAttempts = 16;
+  constexpr int kFastAttempts = 10;
   constexpr int kAttempts = kFastAttempts + 1250;  // about 5 s
   if (attempt >= kAttempts) return 0;
-  std::this_thread::sleep_for(microseconds(attempt < kFastAttempts ? 250 : 4000));
+  sqlite3_sleep(attempt < kFastAttempts ? 1 : 4);
   return 1;
 }
 
