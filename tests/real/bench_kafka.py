@@ -101,7 +101,7 @@ def main():
             continue
         rounds = []
         for _ in range(options.rounds):
-            scratch = pathlib.Path(tempfile.mkdtemp(prefix="weir-bench-", dir=os.environ.get("WEIR_BENCH_DIR")))
+            scratch = pathlib.Path(tempfile.mkdtemp(prefix="weir-bench-", dir=os.environ.get("BENCH_DIR")))
             broker = make(scratch / name)
             try:
                 broker.start()

@@ -1,6 +1,6 @@
 """Kills the broker at random moments under load, and compares what was acknowledged with what is read.
 
-WEIR_KILL9_ROUNDS (50) kills; WEIR_KILL9_SEED replays their moments; WEIR_KILL9_BROKER=apache tries the test itself."""
+KILL9_ROUNDS (50) kills; KILL9_SEED replays their moments; KILL9_BROKER=apache tries the test itself."""
 import os
 import random
 import secrets
@@ -10,7 +10,7 @@ from apache_kafka import ApacheKafka
 from load import IDEMPOTENT, Load, Log, create_topic
 from weir import RealTest, Weir
 
-ROUNDS = int(os.environ.get("WEIR_KILL9_ROUNDS", "50"))
+ROUNDS = int(os.environ.get("KILL9_ROUNDS", "50"))
 KILLS_PER_LOAD = 10
 MOST_SECONDS = 2.0
 
@@ -20,12 +20,12 @@ class Kill9(RealTest):
 
     @classmethod
     def prepare(cls):
-        kind = ApacheKafka if os.environ.get("WEIR_KILL9_BROKER") == "apache" else Weir
+        kind = ApacheKafka if os.environ.get("KILL9_BROKER") == "apache" else Weir
         cls.broker = kind(cls.scratch / "broker")
         cls.broker.start()
 
     def test_what_was_acknowledged_stays(self):
-        seed = int(os.environ.get("WEIR_KILL9_SEED", secrets.randbelow(1_000_000)))
+        seed = int(os.environ.get("KILL9_SEED", secrets.randbelow(1_000_000)))
         print(f"  seed {seed}, {ROUNDS} rounds", flush=True)
         moments = random.Random(seed)
         topic = create_topic(self.broker.bootstrap)

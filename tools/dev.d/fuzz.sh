@@ -4,5 +4,5 @@
 dev_fuzz() {
   # shellcheck source=tools/dev.d/test.sh
   source tools/dev.d/test.sh
-  WEIR_FUZZ_SECONDS=${1:-60} dev_test fuzz
+  FUZZ_SECONDS=${1:-60} dev_test fuzz
 }

@@ -61,6 +61,6 @@ stage_tsan() {
 }
 
 # The asan build carries libFuzzer; its unit stage replays the corpora, this one searches for a while from there.
-stage_fuzz() { build asan all && python3 tools/run_fuzzers.py build/asan "${WEIR_FUZZ_SECONDS:-5}"; }
+stage_fuzz() { build asan all && python3 tools/run_fuzzers.py build/asan "${FUZZ_SECONDS:-5}"; }
 
 stage_real() { build release all && python3 tests/real/run.py --weir build/release/weir; }
