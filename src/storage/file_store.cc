@@ -1,6 +1,7 @@
 #include "storage/file_store.h"
 
 #include "runtime/run_on.h"
+#include "storage/file_direct.h"
 #include "storage/file_list.h"
 #include "storage/object_key.h"
 
@@ -73,10 +74,16 @@ Status FileStore::put_now(const ObjectKey& key, const Chain& body, PutOptions op
 }
 
 Status FileStore::write_temporary(const std::string& name, const ObjectKey& key,
-                                  const Chain& body) const {
-  auto file = open_at(temporary_.folder(), name, O_WRONLY | O_CREAT | O_EXCL);
+                                  const Chain& body) {
+  bool is_direct = has_direct_writes_ && body.size() >= kDirectMin;
+  auto file = is_direct ? create_direct(temporary_.folder(), name)
+                        : open_at(temporary_.folder(), name, O_WRONLY | O_CREAT | O_EXCL);
+  if (!file && file.error().code == ErrorCode::kInvalid) {
+    has_direct_writes_ = false;
+    return write_temporary(name, key, body);
+  }
   if (!file) return std::unexpected(file.error().in("put " + key));
-  WEIR_CHECK(write_chain(file->get(), body, key));
+  WEIR_CHECK(is_direct ? write_direct(file->get(), body, key) : write_chain(file->get(), body, key));
   // Data and size; the other attributes may be lost.
   if (::fdatasync(file->get()) != 0) return std::unexpected(io_error(errno, "flush", key));
   return {};
@@ -133,7 +140,8 @@ Result<Slice> FileStore::get_now(const ObjectKey& key, std::optional<ByteRange> 
   WEIR_TRY(OpenObject object, open_object(key));
   ByteRange wanted = range.value_or(ByteRange{0, object.info.size});
   WEIR_CHECK(check_range(key, wanted, object.info.size));
-  return read_range(object.file.get(), wanted.from, wanted.count, key);
+  auto* read = wanted.count >= kDirectMin ? &read_direct : &read_range;
+  return read(object.file.get(), wanted.from, wanted.count, key);
 }
 
 Result<ObjectInfo> FileStore::head_now(const ObjectKey& key) const {

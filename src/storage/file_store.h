@@ -42,7 +42,7 @@ class FileStore final : public ObjectStore {
         blocking_(std::move(blocking)) {}
 
   Status put_now(const ObjectKey& key, const Chain& body, PutOptions options);
-  Status write_temporary(const std::string& name, const ObjectKey& key, const Chain& body) const;
+  Status write_temporary(const std::string& name, const ObjectKey& key, const Chain& body);
   Status move_into_place(const std::string& name, const ObjectKey& key, PutOptions options);
   [[nodiscard]] Result<OpenObject> open_object(const ObjectKey& key) const;
   Result<Slice> get_now(const ObjectKey& key, std::optional<ByteRange> range) const;
@@ -53,6 +53,7 @@ class FileStore final : public ObjectStore {
   FileTemporary temporary_;
   Executor blocking_;
   std::atomic<std::uint64_t> next_name_ = 0;
+  std::atomic<bool> has_direct_writes_ = true;  // until the file system refuses
 };
 
 }  // namespace weir::storage
