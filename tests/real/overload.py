@@ -6,7 +6,7 @@ from weir import RealTest, Weir
 from wire import bodies, client
 
 BUDGET = 256 * 1024 * 1024
-PRODUCERS, SECONDS = 20, 20
+PRODUCERS, SECONDS = 20, 10
 
 
 class Overload(RealTest):

@@ -12,7 +12,8 @@ dev_lint() {
   lint_step shell lint_shell
   lint_step headers lint_headers
   lint_step clang-tidy lint_clang_tidy "$scope"
-  lint_step documentation lint_documentation
+  lint_step "names in documentation" python3 tools/check_docs.py
+  lint_step "reference pages" lint_reference
   [[ ${#failed[@]} -eq 0 ]] || die "lint failed: ${failed[*]}"
 }
 
@@ -44,7 +45,7 @@ configured() {
 }
 
 # The pages that the binary writes are those that are committed. Without a binary there is nothing to compare.
-lint_documentation() {
+lint_reference() {
   if [[ -x build/release/weir ]]; then
     python3 tools/reference_docs.py --check build/release/weir
   else

@@ -9,6 +9,7 @@ import unittest
 TOOLS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOOLS))
 
+import check_docs  # noqa: E402
 import check_layers  # noqa: E402
 import cpp_files  # noqa: E402
 import packages  # noqa: E402
@@ -109,6 +110,12 @@ class TestCounts(unittest.TestCase):
                                   "properties": [{"name": "TIMEOUT", "value": 0.2}]}, ".")
         self.assertEqual((late.passed, late.failed), (0, 1))
         self.assertIn("no end within", late.output)
+
+
+class NamesInDocumentation(unittest.TestCase):
+    def test_what_is_not_there_is_named(self):
+        text = "[a](tidy.py) [b](gone.md) `base/bytes.h` `base/gone.h` `x_test.cc` [c](http://127.0.0.1/x)"
+        self.assertEqual(check_docs.missing(TOOLS / "page.md", text), ["base/gone.h", "gone.md"])
 
 
 class ReferencePages(unittest.TestCase):
