@@ -1,11 +1,11 @@
-#include <gtest/gtest.h>
-
 #include "base/big_endian.h"
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "base/uuid.h"
+
+#include <gtest/gtest.h>
 
 namespace weir {
 namespace {

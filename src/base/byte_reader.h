@@ -1,14 +1,15 @@
-// A cursor over bytes for decoders of the Kafka protocol and of Weir's own formats (big-endian). The first read past the end
-// or over-long varint makes the reader fail for good: every later read gives zero or nothing, and one ok() at the end tells.
-// Not thread-safe; the bytes must outlive the views it returns.
+// A cursor over bytes for decoders of the Kafka protocol and of Weir's own formats (big-endian).
+// The first read past the end or over-long varint makes the reader fail for good: every later read
+// gives zero or nothing, and one ok() at the end tells. Not thread-safe; the bytes must outlive the
+// views it returns.
 #pragma once
+#include "base/bytes.h"
+#include "base/uuid.h"
+
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
-
-#include "base/bytes.h"
-#include "base/uuid.h"
 
 namespace weir {
 

@@ -1,13 +1,13 @@
 // Appends to a growing byte vector, big-endian: the counterpart of ByteReader. Not thread-safe.
 #pragma once
+#include "base/bytes.h"
+#include "base/uuid.h"
+
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <vector>
-
-#include "base/bytes.h"
-#include "base/uuid.h"
 
 namespace weir {
 

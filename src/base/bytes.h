@@ -1,5 +1,6 @@
-// Byte ranges. Bytes is a view; Slice is a view that keeps its memory alive; Chain is a list of slices that is written
-// with one gather call. Copying a Slice copies a reference, never bytes. Values; the shared memory is immutable once shared.
+// Byte ranges. Bytes is a view; Slice is a view that keeps its memory alive; Chain is a list of
+// slices that is written with one gather call. Copying a Slice copies a reference, never bytes.
+// Values; the shared memory is immutable once shared.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -30,9 +30,7 @@ std::string_view to_string(ErrorCode code) {
   return "unknown error";
 }
 
-std::string Error::to_string() const {
-  return std::string(weir::to_string(code)) + ": " + message;
-}
+std::string Error::to_string() const { return std::string(weir::to_string(code)) + ": " + message; }
 
 Error Error::in(std::string_view context) const {
   return {code, std::string(context) + ": " + message};

@@ -1,5 +1,6 @@
-// Error and Result<T>: how every module reports failure. Values, thread-agnostic, no exceptions across modules.
-// The code is small and prescriptive: it says what a caller can do; the message is for people and names the input.
+// Error and Result<T>: how every module reports failure. Values, thread-agnostic, no exceptions
+// across modules. The code is small and prescriptive: it says what a caller can do; the message is
+// for people and names the input.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -59,8 +60,8 @@ using Status = Result<void>;
 #define WEIR_CONCAT(a, b) WEIR_CONCAT_INNER(a, b)
 
 // WEIR_TRY(auto x, f()): x is the value of f(), or the enclosing function returns f()'s error.
-#define WEIR_TRY_IMPL(result, lhs, expr, ret) \
-  auto result = (expr);                       \
+#define WEIR_TRY_IMPL(result, lhs, expr, ret)                  \
+  auto result = (expr);                                        \
   if (!result) ret std::unexpected(std::move(result).error()); \
   lhs = std::move(*result)
 #define WEIR_TRY(lhs, expr) WEIR_TRY_IMPL(WEIR_CONCAT(weir_try_, __COUNTER__), lhs, expr, return)

@@ -1,17 +1,18 @@
 // The identifiers that cross module borders.
 #pragma once
+#include "base/uuid.h"
+
 #include <compare>
 #include <cstdint>
 #include <functional>
-
-#include "base/uuid.h"
 
 namespace weir {
 
 using TopicId = Uuid;
 using PartitionIndex = std::int32_t;
-using BrokerId = std::int32_t;       // Kafka's node.id
-using BrokerEpoch = std::int64_t;    // grows with every registration in the metadata log; -1: not registered
+using BrokerId = std::int32_t;  // Kafka's node.id
+using BrokerEpoch =
+    std::int64_t;  // grows with every registration in the metadata log; -1: not registered
 using ProducerId = std::int64_t;     // -1: none
 using ProducerEpoch = std::int16_t;  // -1: none
 using LeaderEpoch = std::int32_t;

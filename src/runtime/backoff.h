@@ -11,7 +11,8 @@ class Backoff {
 
   // Half of the delay is fixed, half is chance.
   Duration next(Rng& rng) {
-    Duration delay = next_ / 2 + Duration(rng.below(static_cast<std::uint64_t>(next_.count() / 2 + 1)));
+    Duration delay =
+        next_ / 2 + Duration(rng.below(static_cast<std::uint64_t>(next_.count() / 2 + 1)));
     next_ = next_ * 2 < cap_ ? next_ * 2 : cap_;
     return delay;
   }

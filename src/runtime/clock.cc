@@ -1,11 +1,11 @@
 #include "runtime/clock.h"
 
+#include "runtime/oneshot.h"
+
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-
-#include "runtime/oneshot.h"
 
 namespace weir {
 namespace {
@@ -18,7 +18,8 @@ class AsioTimer final : public Timer, public std::enable_shared_from_this<AsioTi
 
   void start(MonoTime when) {
     boost::asio::dispatch(executor_, [self = shared_from_this(), when] {
-      self->timer_.expires_at(std::chrono::time_point_cast<std::chrono::steady_clock::duration>(when));
+      self->timer_.expires_at(
+          std::chrono::time_point_cast<std::chrono::steady_clock::duration>(when));
       self->timer_.async_wait([self](const boost::system::error_code&) { self->fire(); });
     });
   }

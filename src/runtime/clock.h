@@ -1,12 +1,13 @@
-// The door to time. Everything that reads a clock, sleeps or sets a timer takes a Clock, so that the simulator can own time.
-// Thread-safe. Two clocks are never compared: deadlines use now(), records and entries use wall_ms().
+// The door to time. Everything that reads a clock, sleeps or sets a timer takes a Clock, so that
+// the simulator can own time. Thread-safe. Two clocks are never compared: deadlines use now(),
+// records and entries use wall_ms().
 #pragma once
+#include "base/units.h"
+#include "runtime/task.h"
+
 #include <chrono>
 #include <functional>
 #include <memory>
-
-#include "base/units.h"
-#include "runtime/task.h"
 
 namespace weir {
 

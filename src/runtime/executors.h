@@ -1,14 +1,16 @@
-// The threads of a process: one loop per core for connections, one for the coordinator (it alone applies entries), and a few
-// threads for calls that block (files, SQLite). Owned by main; stop() ends them all.
+// The threads of a process: one loop per core for connections, one for the coordinator (it alone
+// applies entries), and a few threads for calls that block (files, SQLite). Owned by main; stop()
+// ends them all.
 #pragma once
+#include "runtime/task.h"
+
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
+
 #include <memory>
 #include <thread>
 #include <vector>
-
-#include "runtime/task.h"
 
 namespace weir {
 

@@ -1,13 +1,13 @@
-// A wake-up without a value: notify() from any thread wakes every task that waits, or lets the next wait() return at once.
-// Spurious wake-ups happen; callers look at their condition again.
+// A wake-up without a value: notify() from any thread wakes every task that waits, or lets the next
+// wait() return at once. Spurious wake-ups happen; callers look at their condition again.
 #pragma once
-#include <mutex>
-#include <optional>
-#include <vector>
-
 #include "runtime/clock.h"
 #include "runtime/oneshot.h"
 #include "runtime/task.h"
+
+#include <mutex>
+#include <optional>
+#include <vector>
 
 namespace weir {
 

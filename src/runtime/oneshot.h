@@ -1,18 +1,20 @@
-// A value that arrives once: set() from any thread, wait() by one task, which resumes on its own executor. Copies share the
-// state. The first set() wins; later ones are ignored, so a timeout and an answer may race.
+// A value that arrives once: set() from any thread, wait() by one task, which resumes on its own
+// executor. Copies share the state. The first set() wins; later ones are ignored, so a timeout and
+// an answer may race.
 #pragma once
-#include <atomic>
+#include "runtime/task.h"
+
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
-
-#include "runtime/task.h"
 
 namespace weir {
 
@@ -66,8 +68,10 @@ class OneShot {
   static void subscribe(State& state, Handler handler) {
     auto executor = boost::asio::get_associated_executor(handler);
     auto resume = [executor, handler = std::move(handler)](T value) mutable {
-      boost::asio::post(executor, [handler = std::move(handler),
-                                   value = std::move(value)]() mutable { handler(std::move(value)); });
+      boost::asio::post(executor,
+                        [handler = std::move(handler), value = std::move(value)]() mutable {
+                          handler(std::move(value));
+                        });
     };
     std::unique_lock lock(state.mutex);
     if (!state.value) {

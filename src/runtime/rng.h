@@ -1,4 +1,5 @@
-// The door to chance: jitter, ids and samples come from an Rng, so that a seed replays them. Not thread-safe: one per owner.
+// The door to chance: jitter, ids and samples come from an Rng, so that a seed replays them. Not
+// thread-safe: one per owner.
 #pragma once
 #include <cstdint>
 

@@ -1,6 +1,6 @@
-// Task<T>: the coroutine type of the project (Asio's awaitable). A task belongs to the executor that runs it and resumes there;
-// it is never destroyed while suspended except when its executor is. Coroutine parameters are values, or references to objects
-// that outlive the task.
+// Task<T>: the coroutine type of the project (Asio's awaitable). A task belongs to the executor
+// that runs it and resumes there; it is never destroyed while suspended except when its executor
+// is. Coroutine parameters are values, or references to objects that outlive the task.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>

@@ -1,9 +1,9 @@
 #include "runtime/task_group.h"
 
-#include <fmt/format.h>
-
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,15 +1,15 @@
-// Background work with an owner: spawn() starts a task, stop() asks all to end and join() waits until they have. No task runs
-// outside a group. A task sees the request to end through stopping() and is woken from sleep() by it. An exception that leaves
-// a task ends the process: it is a bug.
+// Background work with an owner: spawn() starts a task, stop() asks all to end and join() waits
+// until they have. No task runs outside a group. A task sees the request to end through stopping()
+// and is woken from sleep() by it. An exception that leaves a task ends the process: it is a bug.
 #pragma once
+#include "runtime/clock.h"
+#include "runtime/notifier.h"
+#include "runtime/task.h"
+
 #include <atomic>
 #include <functional>
 #include <mutex>
 #include <vector>
-
-#include "runtime/clock.h"
-#include "runtime/notifier.h"
-#include "runtime/task.h"
 
 namespace weir {
 

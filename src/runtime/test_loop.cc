@@ -26,7 +26,8 @@ class ManualClock::Entry final : public Timer {
 
 TimestampMs ManualClock::wall_ms() const {
   std::lock_guard lock(mutex_);
-  return wall_ms_ + std::chrono::duration_cast<std::chrono::milliseconds>(now_.time_since_epoch()).count();
+  return wall_ms_ +
+         std::chrono::duration_cast<std::chrono::milliseconds>(now_.time_since_epoch()).count();
 }
 
 MonoTime ManualClock::now() const {

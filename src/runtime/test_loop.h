@@ -1,14 +1,16 @@
-// For tests: runs a task to its end on the calling thread and returns its value, and a clock that tests move by hand.
+// For tests: runs a task to its end on the calling thread and returns its value, and a clock that
+// tests move by hand.
 #pragma once
+#include "runtime/clock.h"
+#include "runtime/task.h"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+
 #include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
-
-#include "runtime/clock.h"
-#include "runtime/task.h"
 
 namespace weir {
 
@@ -32,8 +34,8 @@ inline void run_task(boost::asio::io_context& context, Task<void> task) {
   }(std::move(task)));
 }
 
-// For tasks that stay on this thread: another thread that resumes the task may still touch the loop when this returns. Where
-// there is one, give the form above a loop that outlives it.
+// For tasks that stay on this thread: another thread that resumes the task may still touch the loop
+// when this returns. Where there is one, give the form above a loop that outlives it.
 template <typename T>
 T run_task(Task<T> task) {
   boost::asio::io_context context;

@@ -1,5 +1,6 @@
-// Replays a fuzz corpus through a fuzz target without libFuzzer: every file of the folders and files named on the command
-// line, and for each the same bytes cut short and with single bits flipped, so that the corpus tests more than itself.
+// Replays a fuzz corpus through a fuzz target without libFuzzer: every file of the folders and
+// files named on the command line, and for each the same bytes cut short and with single bits
+// flipped, so that the corpus tests more than itself.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -85,7 +85,8 @@ TEST(Sample, SecretsAreNotShown) {
       "\"object\":5,\"spans\":[{\"begin\":1,\"end\":64}]}],\"last\":{\"base_offset\":300,"
       "\"object\":0,"
       "\"spans\":[]},\"payload\":null,\"note\":\"none\",\"count\":7,\"owner\":"
-      "\"AAAAAAAAAAAAAAAAAAAAAA\",\"history\":null,\"remark\":\"-\",\"password\":\"****\",\"keys\":[\"6b\"]}");
+      "\"AAAAAAAAAAAAAAAAAAAAAA\",\"history\":null,\"remark\":\"-\",\"password\":\"****\",\"keys\":"
+      "[\"6b\"]}");
 }
 
 TEST(Sample, EntriesHaveAnId) {

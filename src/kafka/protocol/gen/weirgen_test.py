@@ -56,11 +56,14 @@ class Refused(unittest.TestCase):
         self.refuse(HEAD + "  a: int8\n    b: int8", "f.schema:2: 'int8' has no fields of its own")
 
     def test_structs_cannot_hold_themselves(self):
-        self.refuse(HEAD + "  a: [Tree]\n    b: [Tree]", "f.schema:3: struct 'Tree' has no fields here and is not known from above")
+        self.refuse(HEAD + "  a: [Tree]\n    b: [Tree]",
+                    "f.schema:3: struct 'Tree' has no fields here and is not known from above")
 
     def test_apis(self):
-        self.refuse("api A key 1 versions 0-1 flexible none\nrequest", "f.schema:1: an api is followed by its request and its response")
-        self.refuse("api A key 1 versions 0-1 flexible none served 0-2\nrequest\nresponse", "f.schema:1: served 0-2 is not within versions 0-1")
+        self.refuse("api A key 1 versions 0-1 flexible none\nrequest",
+                    "f.schema:1: an api is followed by its request and its response")
+        self.refuse("api A key 1 versions 0-1 flexible none served 0-2\nrequest\nresponse",
+                    "f.schema:1: served 0-2 is not within versions 0-1")
 
     def test_common_structs_need_one_encoding(self):
         self.refuse("common C\n  a: int8\n" + HEAD + "  c: C", "f.schema: S: beside 'common' structs all is flexible 0+")
