@@ -44,7 +44,8 @@ class ObjectCacheTest : public testing::Test {
     return *cache_;
   }
   void store(const std::string& key, std::size_t size) {
-    run_task(context_, memory_.put(key, Chain(Slice::copy_of(body_of(key, size))), {}));
+    ASSERT_TRUE(
+        run_task(context_, memory_.put(key, Chain(Slice::copy_of(body_of(key, size))), {})));
   }
   Result<Chain> read(const std::string& key, ByteCount size, ByteRange range) {
     return run_task(context_, cache().read(key, size, range));

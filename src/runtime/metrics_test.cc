@@ -76,6 +76,7 @@ TEST(Metrics, CountsFromSeveralThreadsAddUp) {
     }
   };
   std::vector<std::thread> threads;
+  threads.reserve(3);
   for (int i = 0; i < 3; ++i) threads.emplace_back(work);
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(counter.value(), 6000U);

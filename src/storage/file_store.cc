@@ -83,7 +83,8 @@ Status FileStore::write_temporary(const std::string& name, const ObjectKey& key,
     return write_temporary(name, key, body);
   }
   if (!file) return std::unexpected(file.error().in("put " + key));
-  WEIR_CHECK(is_direct ? write_direct(file->get(), body, key) : write_chain(file->get(), body, key));
+  WEIR_CHECK(is_direct ? write_direct(file->get(), body, key)
+                       : write_chain(file->get(), body, key));
   // Data and size; the other attributes may be lost.
   if (::fdatasync(file->get()) != 0) return std::unexpected(io_error(errno, "flush", key));
   return {};

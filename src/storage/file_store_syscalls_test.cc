@@ -91,7 +91,7 @@ namespace {
 namespace fs = std::filesystem;
 
 class FileStoreSyscalls : public testing::Test {
- protected:
+ public:
   FileStoreSyscalls() : store_(*FileStore::open(folder_.path(), pool_.get_executor())) {
     std::lock_guard lock(recorder.mutex);
     recorder.is_on = true;
@@ -105,6 +105,7 @@ class FileStoreSyscalls : public testing::Test {
     recorder.is_on = false;
   }
 
+ protected:
   Status put(const std::string& key, PutOptions options = {}) {
     Chain body(Slice::copy_of("0123456789"));
     body.append(Slice::copy_of("abc"));

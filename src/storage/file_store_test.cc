@@ -31,9 +31,10 @@ INSTANTIATE_TEST_SUITE_P(File, ObjectStoreContract,
                              "file", [] { return std::make_unique<FileFixture>(); }}));
 
 class FileStoreTest : public testing::Test {
- protected:
+ public:
   ~FileStoreTest() override { pool_.join(); }
 
+ protected:
   std::unique_ptr<FileStore> open() {
     auto store = FileStore::open(root(), pool_.get_executor());
     EXPECT_TRUE(store) << store.error().to_string();

@@ -27,7 +27,9 @@ struct StoreKind {
   std::function<std::unique_ptr<StoreFixture>()> make;
 };
 
-inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
+inline std::ostream& operator<<(std::ostream& out, const StoreKind& kind) {
+  return out << kind.name;
+}
 
 class ObjectStoreContract : public testing::TestWithParam<StoreKind> {
  protected:

@@ -18,6 +18,7 @@ ErrorCode code_of(const auto& result) {
 
 std::vector<std::string> keys_of(const ListPage& page) {
   std::vector<std::string> out;
+  out.reserve(page.objects.size());
   for (const ObjectInfo& info : page.objects) out.push_back(info.key);
   return out;
 }

@@ -8,8 +8,10 @@ namespace weir::storage {
 namespace {
 
 class OpenObjectStore : public testing::Test {
- protected:
+ public:
   ~OpenObjectStore() override { pool_.join(); }
+
+ protected:
   auto open(const std::string& url) { return open_object_store(url, clock_, pool_.get_executor()); }
   std::string error_of(const std::string& url) {
     auto store = open(url);

@@ -266,9 +266,8 @@ TEST(WalDump, TellsEverythingAsText) {
            "WAL object of cluster ASNFZ4mrze_-3LqYdlQyEA, broker epoch 7, sequence 42\n",
            "662 bytes, 236 of them index; 3 runs, 4 batches\n",
            "\ntopic AAECAwQFBgcICQoLDA0ODw partition 0: 200 bytes at 0, 2 batches, CRC ",
-           "\n  91: 109 bytes, 1 records, none, timestamps 1700000000123 to 1700000000123, "
-           "producer 4711 epoch 3 "
-           "sequences 2147483647 to 2147483647\n",
+           "\n  91: 109 bytes, 1 records, none, timestamps 1700000000123 to 1700000000123",
+           ", producer 4711 epoch 3 sequences 2147483647 to 2147483647\n",
            ", producer 5 epoch 0 sequences 0 to 1, transactional\n",
            "\nintact\n",
        }) {
