@@ -5,7 +5,7 @@ dev_bench() {
   need build test
   if [[ ${1:-} == kafka ]]; then
     shift
-    build release all
+    build release weir rdkafka_client
     exec python3 tests/real/bench_kafka.py --weir build/release/weir "$@"
   fi
   build release benches

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# help: [STAGE...]: stages lint, tools, quick, unit, asan, tsan, fuzz, real; default all, as in CI
+# help: [STAGE...]: stages lint, tools, asan, fuzz, tsan, real; default all, as in CI; quick for every day
 
 # A stage is a function stage_NAME whose runners print `N passed, N failed, N skipped`; the counts are added up.
 dev_test() {
-  local all=(lint tools unit asan fuzz tsan real) stages=("$@") stage
+  local all=(lint tools asan fuzz tsan real) stages=("$@") stage
   [[ ${#stages[@]} -gt 0 && ${stages[0]} != all ]] || stages=("${all[@]}")
   local passed=0 failed=0 skipped=0 failures=()
   need build test
   for stage in "${stages[@]}"; do
-    declare -F "stage_$stage" >/dev/null || die "no stage '$stage'; there are quick ${all[*]}"
+    declare -F "stage_$stage" >/dev/null || die "no stage '$stage'; there are quick unit ${all[*]}"
   done
   for stage in "${stages[@]}"; do
     run_stage "$stage"
@@ -51,6 +51,7 @@ stage_tools() { python3 tools/run_unittests.py tools/tests; }
 # What to run after each change: the debug build, which is the fastest to make.
 stage_quick() { stage_tools && build debug all && python3 tools/run_tests.py build/debug; }
 
+# The unit tests as users run the code. Not in the default list: asan and tsan run the same ones, real runs the binary.
 stage_unit() { build release all && python3 tools/run_tests.py build/release; }
 
 stage_asan() { build asan all && python3 tools/run_tests.py build/asan; }
@@ -63,4 +64,4 @@ stage_tsan() {
 # The asan build carries libFuzzer; its unit stage replays the corpora, this one searches for a while from there.
 stage_fuzz() { build asan all && python3 tools/run_fuzzers.py build/asan "${FUZZ_SECONDS:-5}"; }
 
-stage_real() { build release all && python3 tests/real/run.py --weir build/release/weir; }
+stage_real() { build release weir rdkafka_client && python3 tests/real/run.py --weir build/release/weir; }
