@@ -52,7 +52,8 @@ Task<Status> FramedConnection::run() {
   reading_ = false;
   work_.notify();
   co_await tasks_.join();
-  if (!aborted_) co_await linger();
+  deadline_.clear();
+  if (!aborted_ && !half_closed_) co_await close_gently(*stream_, clock_, limits_.linger);
   stream_->close();
   closed_.request_stop();
   if (failure_) co_return std::unexpected(*failure_);
@@ -69,7 +70,7 @@ Task<void> FramedConnection::read_loop() {
       co_return;
     }
     if (!*frame) {
-      phase_ = Phase::kHalfClosed;
+      half_closed_ = true;
       deadline_.set(clock_.now() + limits_.half_closed);
       co_return;
     }
@@ -171,20 +172,6 @@ void FramedConnection::refuse_rest(Error reason) {
   work_.notify();
 }
 
-// Closing while bytes of the client lie unread would reset the connection, and the client might
-// lose the last responses: so the end is announced, and what still comes is dropped for a while.
-Task<void> FramedConnection::linger() {
-  if (phase_ == Phase::kHalfClosed) co_return;
-  phase_ = Phase::kLinger;
-  deadline_.set(clock_.now() + limits_.linger);
-  stream_->shutdown_send();
-  std::array<std::byte, 1024> dropped;
-  Result<std::size_t> count = 1;
-  while (count && *count > 0 && phase_ == Phase::kLinger && !aborted_) {
-    count = co_await stream_->read_some(dropped, {});
-  }
-}
-
 bool FramedConnection::is_busy() const {
   // A frame has its own limits, and a request that waits for the broker is the broker's affair.
   return starting_ || !reader_.between_frames() || (unanswered_ > 0 && unsent_ == 0);
@@ -192,23 +179,14 @@ bool FramedConnection::is_busy() const {
 
 void FramedConnection::on_deadline() {
   const MonoTime now = clock_.now();
-  switch (phase_) {
-    case Phase::kOpen:
-      if (is_busy()) {
-        deadline_.set(now + limits_.idle);
-      } else if (now < active_at_ + limits_.idle) {
-        deadline_.set(active_at_ + limits_.idle);
-      } else {
-        abort({ErrorCode::kTimeout, "idle for connections.max.idle.ms"});
-      }
-      return;
-    case Phase::kHalfClosed:
-      abort({ErrorCode::kTimeout, "the client ended before its responses were ready"});
-      return;
-    case Phase::kLinger:
-      phase_ = Phase::kHalfClosed;
-      stream_->cancel_read();
-      return;
+  if (half_closed_) {
+    abort({ErrorCode::kTimeout, "the client ended before its responses were ready"});
+  } else if (is_busy()) {
+    deadline_.set(now + limits_.idle);
+  } else if (now < active_at_ + limits_.idle) {
+    deadline_.set(active_at_ + limits_.idle);
+  } else {
+    abort({ErrorCode::kTimeout, "idle for connections.max.idle.ms"});
   }
 }
 

@@ -75,15 +75,12 @@ class FramedConnection {
   [[nodiscard]] const ConnectionContext& context() const { return context_; }
 
  private:
-  enum class Phase : std::uint8_t { kOpen, kHalfClosed, kLinger };
-
   Task<void> read_loop();
   Task<void> wait_for_room();
   [[nodiscard]] bool has_room() const;
   Task<void> write_loop();
   Task<std::optional<Error>> collect();
   Task<Status> flush();
-  Task<void> linger();
   void refuse_rest(Error reason);
   void on_deadline();
   [[nodiscard]] bool is_busy() const;
@@ -98,10 +95,10 @@ class FramedConnection {
   FrameReader reader_;
   TaskGroup tasks_;  // the writer
 
-  Phase phase_ = Phase::kOpen;
-  LazyDeadline deadline_;  // of the phase
-  MonoTime active_at_;     // when bytes last came or went
+  LazyDeadline deadline_;
+  MonoTime active_at_;  // when bytes last came or went
   bool reading_ = true;
+  bool half_closed_ = false;
   bool starting_ = false;  // the handler has a request in stage 1
   bool aborted_ = false;
   std::optional<Error> failure_;

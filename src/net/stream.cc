@@ -1,5 +1,12 @@
 #include "net/stream.h"
 
+#include "runtime/lazy_deadline.h"
+
+#include <boost/asio/this_coro.hpp>
+#include <fmt/format.h>
+
+#include <array>
+
 namespace weir::net {
 
 void PieceCursor::advance(std::size_t count) {
@@ -34,6 +41,20 @@ Task<Status> read_exactly(Stream& stream, MutableBytes into) {
     into = into.subspan(count);
   }
   co_return Status();
+}
+
+Task<void> close_gently(Stream& stream, Clock& clock, Duration patience) {
+  bool over = false;
+  LazyDeadline deadline(clock, co_await boost::asio::this_coro::executor, [&] {
+    over = true;
+    stream.cancel_read();
+  });
+  deadline.set(clock.now() + patience);
+  stream.shutdown_send();
+  std::array<std::byte, 1024> dropped;
+  Result<std::size_t> count = 1;
+  while (!over && count && *count > 0) count = co_await stream.read_some(dropped, {});
+  stream.close();
 }
 
 }  // namespace weir::net

@@ -6,11 +6,13 @@
 #pragma once
 #include "base/bytes.h"
 #include "base/error.h"
+#include "runtime/clock.h"
 #include "runtime/task.h"
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace weir::net {
 
@@ -40,6 +42,12 @@ class Stream {
 Task<Status> write_all(Stream& stream, Chain chain);
 // Fills `into`; kUnavailable when the peer ends before.
 Task<Status> read_exactly(Stream& stream, MutableBytes into);
+
+// The end of a connection after its last answer: tells the peer that no more comes, drops what the
+// peer still sends, and closes the stream when the peer ends too, at the latest after `patience`.
+// Closing while bytes of the peer lie unread would reset the connection, and the peer might lose
+// the answer.
+Task<void> close_gently(Stream& stream, Clock& clock, Duration patience);
 
 // What is still to be written of a run of pieces.
 class PieceCursor {
