@@ -64,7 +64,6 @@ Task<Result<std::optional<Frame>>> FrameReader::next() {
 
 void FrameReader::begin_frame() {
   in_frame_ = true;
-  timed_out_ = false;
   started_ = clock_.now();
   received_ = buffered();
 }

@@ -3,6 +3,7 @@
 #include "net/framed_server.h"
 
 #include "base/byte_writer.h"
+#include "net/pipe.h"
 #include "net/tcp_stream.h"
 #include "runtime/executors.h"
 #include "runtime/log.h"
@@ -43,7 +44,9 @@ class EchoHandler final : public RequestHandler {
   Task<Pending> start(Request request, ConnectionContext& context) override {
     ++*std::static_pointer_cast<int>(context.state);
     Pending pending;
-    asio::post(workers_, [pending, frame = std::move(request.frame)]() mutable {
+    // The response is the request's memory, and counts as long.
+    auto whole = std::make_shared<Request>(std::move(request));
+    asio::post(workers_, [pending, frame = Slice(whole, whole->frame.bytes())]() mutable {
       ByteWriter size;
       size.u32(static_cast<std::uint32_t>(frame.size()));
       Chain chain(size.to_slice());
@@ -271,7 +274,18 @@ TEST_F(FramedServerTest, DrainEndsConnectionsAndTheListener) {
   auto client = connect();
   EXPECT_EQ(echo(*client, "before"), "before");
   std::uint16_t port = server_->port();
-  stop(seconds(5));
+  run_task(context_, server_->drain(seconds(5)));
+  // One that was accepted at the last moment.
+  auto [late, accepted] = make_pipe();
+  OneShot<bool> served;
+  auto serve = [](FramedServer& server, std::unique_ptr<Stream> stream,
+                  OneShot<bool> done) -> Task<void> {
+    co_await server.serve(std::move(stream), 0);
+    done.set(true);
+  };
+  asio::co_spawn(executors_.core(0), serve(*server_, std::move(accepted), served), asio::detached);
+  run_task(context_, served.wait());
+  server_.reset();
   EXPECT_EQ(read_to_end(*client), 0U);
   EXPECT_FALSE(run_task(context_, connect_tcp("127.0.0.1", port)));
 }
