@@ -11,7 +11,6 @@ namespace {
 
 using kafka::DescribeConfigsRequest;
 using kafka::DescribeConfigsResponse;
-using kafka::KafkaError;
 using Entries = std::vector<config::ConfigEntry>;
 using metadata::ConfigResourceType;
 

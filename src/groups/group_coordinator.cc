@@ -141,9 +141,11 @@ void GroupCoordinator::keep_alive(const GroupPtr& group, Member& member) {
 
 void GroupCoordinator::watch_session(const GroupPtr& group, Member& member, MonoTime when) {
   member.has_timer = true;
-  clock_.call_at(when, executor_, [this, group_id = group->id(), member_id = member.id] {
-    session_ended(group_id, member_id);
-  });
+  clock_.call_at(
+      when, executor_,
+      [this, alive = std::weak_ptr(alive_), group_id = group->id(), member_id = member.id] {
+        if (!alive.expired()) session_ended(group_id, member_id);
+      });
 }
 
 void GroupCoordinator::session_ended(const std::string& group_id, const std::string& member_id) {
@@ -169,7 +171,9 @@ void GroupCoordinator::session_ended(const std::string& group_id, const std::str
 void GroupCoordinator::watch_pending_id(const GroupPtr& group, const std::string& member_id,
                                         std::int32_t timeout_ms) {
   clock_.call_after(
-      std::chrono::milliseconds(timeout_ms), executor_, [this, group_id = group->id(), member_id] {
+      std::chrono::milliseconds(timeout_ms), executor_,
+      [this, alive = std::weak_ptr(alive_), group_id = group->id(), member_id] {
+        if (alive.expired()) return;
         auto at = groups_.find(group_id);
         if (is_stopped_ || at == groups_.end() || at->second->pending_ids().erase(member_id) == 0)
           return;

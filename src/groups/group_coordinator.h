@@ -142,6 +142,8 @@ class GroupCoordinator {
                                          std::optional<std::string> protocol_type,
                                          std::optional<std::string> protocol_name,
                                          std::map<std::string, Slice> assignments);
+  Task<kafka::OffsetCommitResponse> do_commit(const kafka::OffsetCommitRequest* request,
+                                              std::int16_t version);
   kafka::KafkaError check_commit(const GroupPtr& group, const kafka::OffsetCommitRequest& request,
                                  std::int16_t version);
   kafka::KafkaError leave_one(const GroupPtr& group, std::string member_id,
@@ -156,6 +158,8 @@ class GroupCoordinator {
   Rng rng_;
   std::unordered_map<std::string, GroupPtr> groups_;
   bool is_stopped_ = false;
+  // Timers of sessions may fire after this is gone: they look here first.
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
   TaskGroup tasks_;
 };
 

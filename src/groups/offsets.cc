@@ -31,6 +31,63 @@ struct Place {
   std::size_t partition;
 };
 
+// A commit on its way: what goes to the log, and the answer, filled but for what the log says.
+struct CommitPlan {
+  OffsetCommitResponse response;
+  metadata::OffsetCommit command;
+  std::vector<Place> places;  // of the command's entries
+
+  // The answer of all partitions that have no error of their own.
+  void fail_rest(KafkaError error) {
+    for (auto& topic : response.topics) {
+      for (auto& partition : topic.partitions) {
+        if (partition.error_code == KafkaError::kNone) partition.error_code = error;
+      }
+    }
+  }
+};
+
+KafkaError check_partition(const metadata::TopicImage* topic,
+                           const OffsetCommitRequest::Partition& partition, std::int16_t version,
+                           std::size_t metadata_max) {
+  if (topic == nullptr) {
+    return version >= kTopicIdVersion ? KafkaError::kUnknownTopicId
+                                      : KafkaError::kUnknownTopicOrPartition;
+  }
+  if (topic->partition(partition.partition_index) == nullptr) {
+    return KafkaError::kUnknownTopicOrPartition;
+  }
+  bool is_too_long = partition.committed_metadata.value_or("").size() > metadata_max;
+  return is_too_long ? KafkaError::kOffsetMetadataTooLarge : KafkaError::kNone;
+}
+
+CommitPlan plan_commit(const metadata::ClusterImage& image, const OffsetCommitRequest& request,
+                       std::int16_t version, TimestampMs now, std::size_t metadata_max) {
+  CommitPlan plan;
+  for (const auto& topic : request.topics) {
+    auto& out = plan.response.topics.emplace_back();
+    out.topic_id = topic.topic_id;
+    out.name = std::string(topic.name);
+    auto found = topic_of(image, topic, version);
+    for (const auto& partition : topic.partitions) {
+      KafkaError error = check_partition(found.get(), partition, version, metadata_max);
+      out.partitions.push_back({.partition_index = partition.partition_index, .error_code = error});
+      if (error != KafkaError::kNone) continue;
+      plan.command.entries.push_back(
+          {.topic = found->id,
+           .partition = partition.partition_index,
+           .offset = partition.committed_offset,
+           .leader_epoch = partition.committed_leader_epoch,
+           .commit_time = now,
+           .expire_time =
+               request.retention_time_ms >= 0 ? now + request.retention_time_ms : kNoTimestamp,
+           .metadata = std::string(partition.committed_metadata.value_or(""))});
+      plan.places.push_back({plan.response.topics.size() - 1, out.partitions.size() - 1});
+    }
+  }
+  return plan;
+}
+
 }  // namespace
 
 KafkaError GroupCoordinator::check_commit(const GroupPtr& group, const OffsetCommitRequest& request,
@@ -56,82 +113,40 @@ KafkaError GroupCoordinator::check_commit(const GroupPtr& group, const OffsetCom
 
 Task<OffsetCommitResponse> GroupCoordinator::commit_offsets(const OffsetCommitRequest& request,
                                                             std::int16_t version) {
-  auto commit = [](GroupCoordinator* self, const OffsetCommitRequest* asked,
-                   std::int16_t asked_version) -> Task<OffsetCommitResponse> {
-    OffsetCommitResponse response;
-    auto answer_all = [&](KafkaError error) {
-      for (auto& topic : response.topics) {
-        for (auto& partition : topic.partitions) {
-          if (partition.error_code == KafkaError::kNone) partition.error_code = error;
-        }
-      }
-    };
-    auto image = self->coordinator_.image();
-    metadata::OffsetCommit command;
-    std::vector<Place> places;
-    const TimestampMs now = self->clock_.wall_ms();
-    for (const auto& topic : asked->topics) {
-      auto& out = response.topics.emplace_back();
-      out.topic_id = topic.topic_id;
-      out.name = std::string(topic.name);
-      auto found = topic_of(*image, topic, asked_version);
-      for (const auto& partition : topic.partitions) {
-        auto& part = out.partitions.emplace_back();
-        part.partition_index = partition.partition_index;
-        std::string_view text = partition.committed_metadata.value_or("");
-        if (!found) {
-          part.error_code = asked_version >= kTopicIdVersion ? KafkaError::kUnknownTopicId
-                                                             : KafkaError::kUnknownTopicOrPartition;
-        } else if (found->partition(partition.partition_index) == nullptr) {
-          part.error_code = KafkaError::kUnknownTopicOrPartition;
-        } else if (text.size() > self->limits_.offset_metadata_max_bytes) {
-          part.error_code = KafkaError::kOffsetMetadataTooLarge;
-        } else {
-          command.entries.push_back({.topic = found->id,
-                                     .partition = partition.partition_index,
-                                     .offset = partition.committed_offset,
-                                     .leader_epoch = partition.committed_leader_epoch,
-                                     .commit_time = now,
-                                     .expire_time = asked->retention_time_ms >= 0
-                                                        ? now + asked->retention_time_ms
-                                                        : kNoTimestamp,
-                                     .metadata = std::string(text)});
-          places.push_back({response.topics.size() - 1, out.partitions.size() - 1});
-        }
-      }
-    }
-    KafkaError error = KafkaError::kNone;
-    if (self->is_stopped_) error = KafkaError::kCoordinatorNotAvailable;
-    GroupPtr group;
-    if (error == KafkaError::kNone) {
-      group = self->find(asked->group_id);
-      error = self->check_commit(group, *asked, asked_version);
-    }
-    if (error == KafkaError::kNone && !places.empty()) {
-      if (!group) group = self->find_or_create(asked->group_id);
-      if (Member* member = group->find(asked->member_id)) self->keep_alive(group, *member);
-      error = co_await self->claim(group);
-    }
-    if (error != KafkaError::kNone || places.empty()) {
-      answer_all(error);
-      co_return response;
-    }
-    command.group = group->id();
-    command.claim = group->claim;
-    auto written = co_await self->coordinator_.submit(std::move(command));
-    if (!written || written->error != KafkaError::kNone) {
-      if (written && written->error == KafkaError::kNotCoordinator) self->forget(group);
-      answer_all(written ? written->error : KafkaError::kCoordinatorNotAvailable);
-      co_return response;
-    }
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      response.topics[places[i].topic].partitions[places[i].partition].error_code =
-          written->items[i].error;
-    }
-    co_return response;
-  };
-  co_return co_await boost::asio::co_spawn(executor_, commit(this, &request, version),
+  co_return co_await boost::asio::co_spawn(executor_, do_commit(&request, version),
                                            boost::asio::use_awaitable);
+}
+
+Task<OffsetCommitResponse> GroupCoordinator::do_commit(const OffsetCommitRequest* request,
+                                                       std::int16_t version) {
+  CommitPlan plan = plan_commit(*coordinator_.image(), *request, version, clock_.wall_ms(),
+                                limits_.offset_metadata_max_bytes);
+  GroupPtr group = find(request->group_id);
+  KafkaError error =
+      is_stopped_ ? KafkaError::kCoordinatorNotAvailable : check_commit(group, *request, version);
+  if (error == KafkaError::kNone && !plan.places.empty()) {
+    if (!group) group = find_or_create(request->group_id);
+    if (Member* member = group->find(request->member_id)) keep_alive(group, *member);
+    error = co_await claim(group);
+  }
+  if (error != KafkaError::kNone || plan.places.empty()) {
+    plan.fail_rest(error);
+    co_return std::move(plan.response);
+  }
+  plan.command.group = group->id();
+  plan.command.claim = group->claim;
+  auto written = co_await coordinator_.submit(std::move(plan.command));
+  if (written && written->error == KafkaError::kNotCoordinator) forget(group);
+  if (!written || written->error != KafkaError::kNone) {
+    plan.fail_rest(written ? written->error : KafkaError::kCoordinatorNotAvailable);
+    co_return std::move(plan.response);
+  }
+  for (std::size_t i = 0; i < plan.places.size(); ++i) {
+    const Place& place = plan.places[i];
+    plan.response.topics[place.topic].partitions[place.partition].error_code =
+        written->items[i].error;
+  }
+  co_return std::move(plan.response);
 }
 
 Task<OffsetDeleteResponse> GroupCoordinator::delete_offsets(const OffsetDeleteRequest& request) {

@@ -1,5 +1,6 @@
 #include "main/broker_process.h"
 
+#include "broker/admin_http.h"
 #include "broker/kafka_handler.h"
 #include "main/serving.h"
 #include "metadata/log/open_metadata_log.h"
@@ -81,10 +82,15 @@ struct BrokerProcess::Parts {
   std::unique_ptr<metadata::LogCoordinator> coordinator;
   std::unique_ptr<broker::Configs> configs;
   std::unique_ptr<Serving> serving;
+  std::unique_ptr<broker::AdminHttp> admin;
+  std::atomic<bool> is_serving = false;
+  std::atomic<const metadata::LogCoordinator*> started_coordinator = nullptr;
   OneShot<Error> failure;
   TaskGroup tasks;
 
   Status listen();
+  Status listen_http();
+  [[nodiscard]] Status readiness() const;
   void make_coordinator();
   Task<void> become_ready();
   Task<Status> take_over();
@@ -109,6 +115,28 @@ Status BrokerProcess::Parts::listen() {
   return {};
 }
 
+Status BrokerProcess::Parts::listen_http() {
+  if (!config.broker.http_listener) return {};
+  admin = std::make_unique<broker::AdminHttp>(
+      broker::AdminHttpParts{.executor = cores.front(),
+                             .clock = *clock,
+                             .metrics = metrics,
+                             .request_memory = memory,
+                             .readiness = [this] { return readiness(); }});
+  const config::HostPort& address = *config.broker.http_listener;
+  Status started = admin->start({.host = address.host, .port = address.port});
+  if (!started) return std::unexpected(started.error().in("http.listener"));
+  log::info("http.open", {{"host", address.host}, {"port", admin->port()}});
+  return {};
+}
+
+Status BrokerProcess::Parts::readiness() const {
+  const metadata::LogCoordinator* started = started_coordinator;
+  if (started != nullptr) WEIR_CHECK(started->status());
+  if (is_serving) return {};
+  return fail(ErrorCode::kUnavailable, "the broker starts or stops");
+}
+
 void BrokerProcess::Parts::make_coordinator() {
   metadata::LogCoordinatorOptions options{.broker_id = config.broker.node_id,
                                           .endpoints = {},
@@ -127,6 +155,7 @@ void BrokerProcess::Parts::make_coordinator() {
   coordinator->add_listener(*configs);
   coordinator->add_listener(waiters);
   coordinator->start();
+  started_coordinator = coordinator.get();
 }
 
 Task<void> BrokerProcess::Parts::become_ready() {
@@ -150,6 +179,7 @@ Task<void> BrokerProcess::Parts::become_ready() {
     if (!co_await tasks.sleep(*clock, kStartRetry)) co_return;
   }
   handler.open(serving->dispatcher());
+  is_serving = true;
   log::info("broker.ready", {{"node_id", config.broker.node_id},
                              {"cluster_id", coordinator->image()->cluster_id},
                              {"epoch", coordinator->broker_epoch()}});
@@ -174,6 +204,7 @@ Result<std::unique_ptr<BrokerProcess>> BrokerProcess::open(LoadedConfig config) 
 
 Status BrokerProcess::start() {
   WEIR_CHECK(parts_->listen());
+  WEIR_CHECK(parts_->listen_http());
   parts_->make_coordinator();
   parts_->tasks.spawn(parts_->executors->coordinator(), parts_->become_ready());
   return {};
@@ -183,12 +214,14 @@ Task<Error> BrokerProcess::failed() { return parts_->failure.wait(); }
 
 Task<void> BrokerProcess::stop() {
   log::info("broker.stopping", {});
+  parts_->is_serving = false;
   parts_->tasks.stop();
   // Waits for data and for rebalances end now, so that connections can answer and close.
   if (parts_->serving) co_await parts_->serving->end_waits();
   for (auto& server : parts_->servers) co_await server->drain(kDrainPatience);
   if (parts_->serving) co_await parts_->serving->stop();
   if (parts_->coordinator) co_await parts_->coordinator->stop();
+  if (parts_->admin) co_await parts_->admin->stop();
   parts_->store.stop();
   co_await parts_->tasks.join();
   parts_->failure.set({ErrorCode::kCancelled, "the broker was stopped"});

@@ -20,7 +20,7 @@ class BrokerProcess {
   [[nodiscard]] static Result<std::unique_ptr<BrokerProcess>> open(LoadedConfig config);
   ~BrokerProcess();
 
-  // Binds the listeners and begins to become ready. Blocks.
+  // Binds the listeners and begins to become ready. Blocks. After an error only stop() may follow.
   Status start();
   // Until the broker can serve no more (another process took its id, the log's history diverged):
   // the reason. kCancelled after stop().

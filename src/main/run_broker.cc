@@ -41,6 +41,11 @@ Task<ExitCode> wait_for_end(BrokerProcess& broker) {
   co_return code;
 }
 
+Task<ExitCode> stop_after_failure(BrokerProcess& broker) {
+  co_await broker.stop();
+  co_return ExitCode::kFailure;
+}
+
 }  // namespace
 
 ExitCode run_broker(LoadedConfig config, Output output) {
@@ -56,13 +61,12 @@ ExitCode run_broker(LoadedConfig config, Output output) {
     *output.err << broker.error().to_string() << '\n';
     return ExitCode::kFailure;
   }
-  if (Status started = (*broker)->start(); !started) {
-    *output.err << started.error().to_string() << '\n';
-    return ExitCode::kFailure;
-  }
+  Status started = (*broker)->start();
+  if (!started) *output.err << started.error().to_string() << '\n';
   boost::asio::io_context loop;
   ExitCode code = ExitCode::kFailure;
-  boost::asio::co_spawn(loop, wait_for_end(**broker),
+  auto life = started ? wait_for_end(**broker) : stop_after_failure(**broker);
+  boost::asio::co_spawn(loop, std::move(life),
                         [&](const std::exception_ptr& error, ExitCode ended) {
                           if (error) std::rethrow_exception(error);
                           code = ended;

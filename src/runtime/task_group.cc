@@ -17,6 +17,7 @@ namespace {
   } catch (const std::exception& e) {
     what = e.what();
   } catch (...) {
+    what = "an exception that is no std::exception";
   }
   fmt::print(stderr, "fatal: an exception left a background task: {}\n", what);
   std::abort();
