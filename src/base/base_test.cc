@@ -3,12 +3,23 @@
 #include "base/byte_writer.h"
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "base/sha256.h"
 #include "base/uuid.h"
 
 #include <gtest/gtest.h>
 
 namespace weir {
 namespace {
+
+// The examples of FIPS 180-4, as NIST publishes them.
+TEST(Sha256, GivesTheStandardsDigests) {
+  EXPECT_EQ(to_hex(sha256(as_bytes(""))),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(to_hex(sha256(as_bytes("abc"))),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(to_hex(sha256(as_bytes("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"))),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+}
 
 TEST(Crc32c, KnownVectors) {
   // RFC 3720, appendix B.4.

@@ -4,6 +4,7 @@
 #include "runtime/lazy_deadline.h"
 #include "runtime/notifier.h"
 #include "runtime/oneshot.h"
+#include "runtime/parallel.h"
 #include "runtime/published.h"
 #include "runtime/run_on.h"
 #include "runtime/task_group.h"
@@ -259,6 +260,49 @@ TEST(TaskGroup, StopWakesSleepersAndJoinWaitsForThem) {
   group.stop();
   run_task(context, group.join());
   EXPECT_EQ(group.running(), 0U);
+}
+
+TEST(ForEachParallel, RunsAFewAtOnceAndAllInTheEnd) {
+  ManualClock clock;
+  boost::asio::io_context context;
+  std::size_t running = 0;
+  std::size_t most = 0;
+  std::vector<std::size_t> done;
+  auto body = [&](std::size_t index) -> Task<Status> {
+    most = std::max(most, ++running);
+    co_await clock.sleep(milliseconds(10));
+    --running;
+    done.push_back(index);
+    co_return Status();
+  };
+  std::optional<Status> result;
+  boost::asio::co_spawn(
+      context, for_each_parallel(10, 4, body),
+      [&](const std::exception_ptr&, Status status) { result = std::move(status); });
+  for (int i = 0; i < 4 && !result; ++i) {
+    context.restart();
+    context.poll();
+    clock.advance(milliseconds(10));
+  }
+  context.restart();
+  context.poll();
+  ASSERT_TRUE(result && *result);
+  EXPECT_EQ(most, 4U);
+  EXPECT_EQ(done, (std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_TRUE(run_task(context, for_each_parallel(0, 4, body)));
+}
+
+TEST(ForEachParallel, StopsAtTheFirstError) {
+  boost::asio::io_context context;
+  std::vector<std::size_t> begun;
+  auto body = [&](std::size_t index) -> Task<Status> {
+    begun.push_back(index);
+    if (index == 2) co_return fail(ErrorCode::kCorrupt, "two");
+    co_return Status();
+  };
+  Status status = run_task(context, for_each_parallel(10, 1, body));
+  EXPECT_EQ(status.error().message, "two");
+  EXPECT_EQ(begun, (std::vector<std::size_t>{0, 1, 2}));
 }
 
 TEST(Backoff, GrowsToItsCap) {

@@ -1,0 +1,240 @@
+#include "metadata/snapshot_store.h"
+
+#include "runtime/parallel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace weir::metadata {
+namespace {
+
+// While one loads, others may record two more snapshots and prune it.
+constexpr int kLoadAttempts = 3;
+
+using ChunksByName = std::unordered_map<std::string_view, const SnapshotChunk*>;
+
+struct WriteJob {
+  storage::ObjectStore& store;
+  std::vector<ChunkSource>& sources;
+  const ChunksByName& base;
+  SnapshotManifest
+      manifest;  // has the names of the sources; the rest is filled in as they are written
+  std::size_t chunks_written = 0;
+  ByteCount bytes_written = 0;
+
+  [[nodiscard]] const SnapshotChunk* in_base(std::string_view name) const {
+    const auto found = base.find(name);
+    return found != base.end() ? found->second : nullptr;
+  }
+};
+
+Task<Status> write_chunk(WriteJob& job, std::size_t index) {
+  SnapshotChunk& chunk = job.manifest.chunks[index];
+  const SnapshotChunk* before = job.in_base(chunk.name);
+  if (!job.sources[index].make) {
+    chunk = *before;
+    co_return Status();
+  }
+  const Slice bytes = job.sources[index].make();
+  chunk.size = bytes.size();
+  chunk.digest = sha256(bytes.bytes());
+  if (before != nullptr && before->digest == chunk.digest) {
+    chunk.written_at = before->written_at;
+    co_return Status();
+  }
+  chunk.written_at = job.manifest.position;
+  ++job.chunks_written;
+  job.bytes_written += bytes.size();
+  co_return co_await job.store.put(chunk_key(chunk), Chain(bytes));
+}
+
+ChunksByName by_name(const SnapshotManifest& manifest) {
+  ChunksByName out;
+  for (const SnapshotChunk& chunk : manifest.chunks) out.emplace(chunk.name, &chunk);
+  return out;
+}
+
+Status check_sources(const std::vector<ChunkSource>& sources, const ChunksByName& base) {
+  std::unordered_set<std::string_view> names;
+  for (const ChunkSource& source : sources) {
+    WEIR_CHECK(check_chunk_name(source.name));
+    if (!names.insert(source.name).second) {
+      return fail(ErrorCode::kInvalid,
+                  fmt::format("snapshot chunk {} is given twice", source.name));
+    }
+    if (!source.make && !base.contains(source.name)) {
+      return fail(
+          ErrorCode::kInvalid,
+          fmt::format("snapshot chunk {} is not in the base and has no bytes", source.name));
+    }
+  }
+  return {};
+}
+
+std::unexpected<Error> superseded(Position position, const SnapshotRef& latest) {
+  return fail(ErrorCode::kConflict,
+              fmt::format("a snapshot of position {}, but the log has {} already", position,
+                          latest.manifest_key));
+}
+
+// A snapshot may share chunks only while its base is there: see docs/formats/snapshot.md.
+Task<Status> check_base(storage::ObjectStore& store, std::string base, std::string manifest) {
+  auto found = co_await store.head(base);
+  if (found) co_return Status();
+  if (found.error().code != ErrorCode::kNotFound) co_return std::unexpected(found.error());
+  std::vector<storage::ObjectKey> own{std::move(manifest)};
+  (void)co_await store.remove(std::move(own));
+  co_return fail(ErrorCode::kConflict, fmt::format("the base {} was pruned meanwhile", base));
+}
+
+Task<Result<SnapshotManifest>> read_manifest(storage::ObjectStore& store, std::string key) {
+  WEIR_CO_TRY(const Slice bytes, co_await store.get(key));
+  auto manifest = decode_manifest(bytes.bytes());
+  if (!manifest) co_return std::unexpected(manifest.error().in(key));
+  co_return manifest;
+}
+
+Task<Status> load_chunk(storage::ObjectStore& store, const SnapshotChunk& chunk, Slice& out) {
+  const std::string key = chunk_key(chunk);
+  WEIR_CO_TRY(out, co_await store.get(key));
+  if (out.size() == chunk.size && sha256(out.bytes()) == chunk.digest) co_return Status();
+  co_return fail(ErrorCode::kCorrupt,
+                 fmt::format("snapshot chunk {} ({}) does not match its digest", key, chunk.name));
+}
+
+// All keys below kSnapshotPrefix that are of snapshots.
+struct SnapshotKeys {
+  std::map<storage::ObjectKey, Position> manifests;  // by position, as the keys begin with it
+  std::vector<std::pair<storage::ObjectKey, Position>> chunks;
+};
+
+Task<Result<SnapshotKeys>> list_keys(storage::ObjectStore& store) {
+  constexpr std::size_t kPage = 1000;
+  SnapshotKeys out;
+  std::string after;
+  for (bool more = true; more;) {
+    WEIR_CO_TRY(const storage::ListPage page,
+                co_await store.list(std::string(kSnapshotPrefix), after, kPage));
+    for (const storage::ObjectInfo& info : page.objects) {
+      const auto key = parse_snapshot_key(info.key);
+      if (key && key->is_manifest) out.manifests.emplace(info.key, key->position);
+      if (key && !key->is_manifest) out.chunks.emplace_back(info.key, key->position);
+    }
+    more = page.more && !page.objects.empty();
+    if (more) after = page.objects.back().key;
+  }
+  co_return out;
+}
+
+Task<Status> remove_all(storage::ObjectStore& store, const std::vector<storage::ObjectKey>& keys) {
+  constexpr std::size_t kAtOnce = 1000;
+  for (std::size_t from = 0; from < keys.size(); from += kAtOnce) {
+    const auto first = keys.begin() + static_cast<std::ptrdiff_t>(from);
+    const auto count = static_cast<std::ptrdiff_t>(std::min(kAtOnce, keys.size() - from));
+    WEIR_CO_CHECK(co_await store.remove(std::vector<storage::ObjectKey>(first, first + count)));
+  }
+  co_return Status();
+}
+
+// The manifests before the latest but the one that stands right before it.
+std::vector<storage::ObjectKey> old_manifests(const SnapshotKeys& keys, const SnapshotRef& latest) {
+  std::vector<storage::ObjectKey> out;
+  for (const auto& [key, position] : keys.manifests) {
+    if (position <= latest.position && key != latest.manifest_key) out.push_back(key);
+  }
+  if (!out.empty()) out.pop_back();
+  return out;
+}
+
+}  // namespace
+
+Task<Result<WrittenSnapshot>> SnapshotStore::write(Position position, BrokerEpoch writer,
+                                                   std::vector<ChunkSource> sources,
+                                                   Snapshot base) {
+  const ChunksByName base_chunks = by_name(base.manifest);
+  WEIR_CO_CHECK(check_sources(sources, base_chunks));
+  WEIR_CO_TRY(SnapshotRef latest, co_await log_.latest_snapshot());
+  if (latest.position >= position) co_return superseded(position, latest);
+  WriteJob job{
+      .store = store_, .sources = sources, .base = base_chunks, .manifest = {position, {}}};
+  for (const ChunkSource& source : sources) job.manifest.chunks.push_back({.name = source.name});
+  WEIR_CO_CHECK(co_await for_each_parallel(
+      sources.size(), kParallel, [&job](std::size_t index) { return write_chunk(job, index); }));
+
+  const SnapshotRef ref{position, manifest_key(position, writer)};
+  WEIR_CO_CHECK(co_await store_.put(ref.manifest_key, Chain(encode_manifest(job.manifest))));
+  if (!base.ref.manifest_key.empty()) {
+    WEIR_CO_CHECK(co_await check_base(store_, base.ref.manifest_key, ref.manifest_key));
+  }
+  WEIR_CO_CHECK(co_await log_.record_snapshot(ref));
+  WEIR_CO_TRY(latest, co_await log_.latest_snapshot());
+  if (latest.manifest_key != ref.manifest_key) co_return superseded(position, latest);
+  co_return WrittenSnapshot{{ref, std::move(job.manifest)}, job.chunks_written, job.bytes_written};
+}
+
+Task<Result<Snapshot>> SnapshotStore::latest() {
+  for (int attempt = 1;; ++attempt) {
+    Snapshot out;
+    WEIR_CO_TRY(out.ref, co_await log_.latest_snapshot());
+    if (out.ref.manifest_key.empty()) co_return out;
+    auto manifest = co_await read_manifest(store_, out.ref.manifest_key);
+    if (manifest) {
+      out.manifest = std::move(*manifest);
+      co_return out;
+    }
+    const bool pruned = manifest.error().code == ErrorCode::kNotFound;
+    if (!pruned || attempt == kLoadAttempts) co_return std::unexpected(std::move(manifest).error());
+  }
+}
+
+Task<Result<LoadedSnapshot>> SnapshotStore::load_latest() {
+  for (int attempt = 1;; ++attempt) {
+    LoadedSnapshot out;
+    WEIR_CO_TRY(out.snapshot, co_await latest());
+    const auto& chunks = out.snapshot.manifest.chunks;
+    out.chunks.resize(chunks.size());
+    Status loaded = co_await for_each_parallel(chunks.size(), kParallel, [&](std::size_t index) {
+      return load_chunk(store_, chunks[index], out.chunks[index]);
+    });
+    if (loaded) co_return out;
+    const bool pruned = loaded.error().code == ErrorCode::kNotFound;
+    if (!pruned || attempt == kLoadAttempts) co_return std::unexpected(std::move(loaded).error());
+  }
+}
+
+Task<Result<PrunedSnapshots>> SnapshotStore::prune() {
+  WEIR_CO_TRY(const SnapshotRef latest, co_await log_.latest_snapshot());
+  PrunedSnapshots pruned;
+  if (latest.manifest_key.empty()) co_return pruned;
+  WEIR_CO_TRY(SnapshotKeys keys, co_await list_keys(store_));
+  if (!keys.manifests.contains(latest.manifest_key)) {
+    co_return fail(ErrorCode::kNotFound,
+                   fmt::format("snapshot {} of the log is not in the store", latest.manifest_key));
+  }
+  const auto old = old_manifests(keys, latest);
+  WEIR_CO_CHECK(co_await remove_all(store_, old));
+  pruned.manifests = old.size();
+
+  // Only now which are left: a snapshot written meanwhile may share chunks of those just removed.
+  WEIR_CO_TRY(keys, co_await list_keys(store_));
+  std::unordered_set<std::string> named;
+  for (const auto& [key, position] : keys.manifests) {
+    auto manifest = co_await read_manifest(store_, key);
+    if (!manifest && manifest.error().code == ErrorCode::kNotFound) continue;
+    if (!manifest) co_return std::unexpected(std::move(manifest).error());
+    for (const SnapshotChunk& chunk : manifest->chunks) named.insert(chunk_key(chunk));
+  }
+  std::vector<storage::ObjectKey> unnamed;
+  for (const auto& [key, position] : keys.chunks) {
+    if (position <= latest.position && !named.contains(key)) unnamed.push_back(key);
+  }
+  WEIR_CO_CHECK(co_await remove_all(store_, unnamed));
+  pruned.chunks = unnamed.size();
+  co_return pruned;
+}
+
+}  // namespace weir::metadata
