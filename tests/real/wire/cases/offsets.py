@@ -39,6 +39,16 @@ def case_fetch_in_every_version(t):
     t.ask("v10", "OffsetFetch", 10, {"groups": [one]})
 
 
+def case_answers_keep_the_order_of_the_request(t):
+    group, topics = t.coordinate(t.name("g")), [t.topic(base, partitions=2) for base in ("m", "z", "a")]
+    body = bodies.commit(group, topics[0], {1: 1, 0: 2})
+    for topic in topics[1:]:
+        body["topics"] += bodies.commit(group, topic, {1: 3, 0: 4})["topics"]
+    t.ask("commit", "OffsetCommit", 8, body, ordered=True)
+    t.ask("fetch", "OffsetFetch", 7, {"group_id": group, "topics": [
+        {"name": topic, "partition_indexes": [1, 0]} for topic in topics]}, ordered=True)
+
+
 def case_fetch_all(t):
     first, second, group = t.topic("a"), t.topic("b", partitions=2), t.coordinate(t.name("g"))
     t.main.call("OffsetCommit", 8, bodies.commit(group, first, {0: 7}))

@@ -150,7 +150,7 @@ def case_unused_attribute_bits(t):
 
 
 def case_recompression(t):
-    for wanted in ("gzip", "uncompressed", "producer"):
+    for wanted in ("gzip", "snappy", "lz4", "zstd", "uncompressed", "producer"):
         topic = t.topic(wanted, compression_type=wanted)
         send(t, f"plain to {wanted}", topic, batch([(0, b"k", b"a" * 50), (3, None, b"b")]))
         send(t, f"gzip to {wanted}", topic, batch([(0, b"k", b"a" * 50), (3, None, b"b")], attributes=1))
