@@ -25,7 +25,9 @@ NOTE = "<!-- Written by ./dev docs from the binary. Do not edit. -->\n\n"
 def apis_page(answer):
     """The served requests of an ApiVersions answer, beside the versions that Kafka has."""
     requests = {message.key: message for (_, kind), message in codec.messages().items() if kind == "request"}
-    lines = ["# Served requests", "", NOTE + "What a broker says in its ApiVersions answer, and what Apache Kafka 4.4 has.", "",
+    lines = ["# Served requests", "", NOTE + "What a broker says in its ApiVersions answer, and what Apache Kafka 4.4 has.",
+             "As Kafka does, it says that Produce begins at 0 although it refuses 0 to 2: librdkafka before 2.11.1",
+             "would not compress otherwise (KAFKA-18659).", "",
              "| key | request | served versions | Kafka 4.4 |", "|---|---|---|---|"]
     for one in sorted(answer["api_keys"], key=lambda row: row["api_key"]):
         message = requests.get(one["api_key"])

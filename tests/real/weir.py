@@ -53,7 +53,7 @@ class Weir(Process):
     def puts(self):
         """How many objects were written to the store since the start."""
         return sum(value for name, value in self.metrics().items()
-                   if name.startswith("weir_object_store_requests_total") and 'op="put"' in name)
+                   if name.startswith("weir_object_store_requests_total") and 'operation="put"' in name)
 
 
 class Running(Process):
