@@ -20,7 +20,7 @@ TopicOutcome refused(KafkaError error, std::string message) {
 }
 
 std::string already_exists(std::string_view name) {
-  return fmt::format("there is a topic '{}' already", name);
+  return fmt::format("topic '{}' already exists", name);
 }
 
 bool is_name_character(char c) {
