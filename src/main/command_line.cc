@@ -2,6 +2,8 @@
 
 #include "main/broker_command.h"
 #include "main/config_reference_command.h"
+#include "main/inspect_command.h"
+#include "main/metadata_command.h"
 
 #include <CLI/CLI.hpp>
 
@@ -16,6 +18,8 @@ int run_command_line(std::vector<std::string> arguments, Output output) {
   ExitCode result = ExitCode::kSuccess;
   add_broker_command(app, output, result);
   add_config_reference_command(app, output, result);
+  add_inspect_command(app, output, result);
+  add_metadata_command(app, output, result);
 
   std::ranges::reverse(arguments);  // the order that CLI11 takes them in
   try {
