@@ -192,7 +192,7 @@ Task<void> WritePipeline::commit(std::shared_ptr<Flight> flight) {
                            {.error = batch.error,
                             .base_offset = is_committed ? batch.base_offset : kNoOffset,
                             .log_append_time_ms = is_committed ? batch.append_time : kNoTimestamp,
-         .log_start_offset = batch.log_start});
+                            .log_start_offset = batch.log_start});
   }
   bytes_in_.add(committed);
   flights_.erase(flight->ticket);
