@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,8 @@ struct RequestContext {
   ClientConnection& client;
   // The request's place in the memory budget; who answers later keeps it until then.
   std::shared_ptr<const void> reservation;
+  // Requested when the connection is gone: waits for data may end.
+  std::stop_token closed;
   [[nodiscard]] std::int16_t version() const { return header.version; }
   [[nodiscard]] std::string client_id() const { return std::string(header.client_id.value_or("")); }
 };

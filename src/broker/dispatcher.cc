@@ -45,7 +45,7 @@ Dispatcher::Dispatcher(Broker& broker) : broker_(broker) {
 }
 
 Task<PendingAnswer> Dispatcher::start(Slice frame, std::shared_ptr<const void> reservation,
-                                      ClientConnection& client) {
+                                      ClientConnection& client, std::stop_token closed) {
   auto parsed = kafka::parse_request(frame);
   if (!parsed) co_return answered(std::unexpected(parsed.error()));
   const kafka::RequestHeader& header = parsed->header;
@@ -58,9 +58,12 @@ Task<PendingAnswer> Dispatcher::start(Slice frame, std::shared_ptr<const void> r
         fail(ErrorCode::kInvalid, fmt::format("{} version {} is not served by this broker",
                                               parsed->api->name, header.version)));
   }
-  co_return co_await handler->start(
-      broker_, {.header = header, .client = client, .reservation = std::move(reservation)},
-      parsed->body);
+  co_return co_await handler->start(broker_,
+                                    {.header = header,
+                                     .client = client,
+                                     .reservation = std::move(reservation),
+                                     .closed = std::move(closed)},
+                                    parsed->body);
 }
 
 }  // namespace weir::broker

@@ -15,7 +15,7 @@ class Dispatcher {
   // is not served, gives an error: the connection closes (only ApiVersions answers unknown
   // versions).
   Task<PendingAnswer> start(Slice frame, std::shared_ptr<const void> reservation,
-                            ClientConnection& client);
+                            ClientConnection& client, std::stop_token closed);
 
  private:
   static constexpr std::size_t kMaxApiKey = 128;

@@ -168,7 +168,8 @@ Task<FetchResponse> fetch_records(Broker& broker, const RequestContext& context,
       plan.partitions, {.core = context.client.core,
                         .max_wait = std::chrono::milliseconds(std::max(request.max_wait_ms, 0)),
                         .min_bytes = min_bytes,
-                        .max_bytes = max_bytes});
+                        .max_bytes = max_bytes,
+                        .closed = context.closed});
   response.session_id = plan.id;
   if (plan.wants_new_session)
     response.session_id = new_session(broker, context, plan.partitions, data);

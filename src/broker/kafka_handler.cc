@@ -29,16 +29,32 @@ void KafkaHandler::opened(net::ConnectionContext& context) {
                        .peer_address = address_of(context.peer)});
 }
 
+// A request that waits for others (a rebalance) goes on when its connection is gone, but must not
+// hold the connection: it runs as a task of its own, and the connection waits for it or for its
+// end.
 Task<net::Pending> KafkaHandler::start(net::Request request, net::ConnectionContext& context) {
   Dispatcher* dispatcher = dispatcher_;
-  if (dispatcher == nullptr)
+  if (dispatcher == nullptr) {
     co_return answered(fail(ErrorCode::kUnavailable, "the broker is not ready"));
-  auto client = std::static_pointer_cast<ClientConnection>(context.state);
+  }
   MonoTime start = clock_.now();
-  PendingAnswer answer =
-      co_await dispatcher->start(std::move(request.frame), std::move(request.reservation), *client);
+  OneShot<PendingAnswer> started;
+  tasks_.spawn(context.executor, run(*dispatcher, std::move(request),
+                                     std::static_pointer_cast<ClientConnection>(context.state),
+                                     context.closed, started));
+  std::stop_callback on_closed(context.closed, [started]() mutable {
+    started.set(answered(fail(ErrorCode::kCancelled, "the connection is closed")));
+  });
+  PendingAnswer answer = co_await started.wait();
   start_time_.observe(clock_.now() - start);
   co_return answer;
+}
+
+Task<void> KafkaHandler::run(Dispatcher& dispatcher, net::Request request,
+                             std::shared_ptr<ClientConnection> client, std::stop_token closed,
+                             OneShot<PendingAnswer> started) {
+  started.set(co_await dispatcher.start(std::move(request.frame), std::move(request.reservation),
+                                        *client, std::move(closed)));
 }
 
 }  // namespace weir::broker

@@ -4,6 +4,7 @@
 #include "broker/dispatcher.h"
 #include "net/request_handler.h"
 #include "runtime/metrics.h"
+#include "runtime/task_group.h"
 
 #include <atomic>
 #include <vector>
@@ -20,12 +21,19 @@ class KafkaHandler final : public net::RequestHandler {
 
   void opened(net::ConnectionContext& context) override;
   Task<net::Pending> start(net::Request request, net::ConnectionContext& context) override;
+  // After the last connection: until no request is under way.
+  Task<void> join() { return tasks_.join(); }
 
  private:
+  static Task<void> run(Dispatcher& dispatcher, net::Request request,
+                        std::shared_ptr<ClientConnection> client, std::stop_token closed,
+                        OneShot<PendingAnswer> started);
+
   std::vector<Executor> cores_;
   Clock& clock_;
   std::atomic<Dispatcher*> dispatcher_ = nullptr;
   Histogram& start_time_;
+  TaskGroup tasks_;
 };
 
 }  // namespace weir::broker

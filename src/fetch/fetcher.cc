@@ -121,7 +121,10 @@ Task<void> Fetcher::wait_for_data(std::vector<Target>& targets, const FetchOptio
     return !survey.has_partitions || survey.has_error || survey.available >= options.min_bytes;
   };
   Survey now = survey(targets, options);
-  while (!is_enough(now) && clock_.now() < deadline && !stop_waiting_) {
+  auto may_wait = [&] {
+    return clock_.now() < deadline && !stop_waiting_ && !options.closed.stop_requested();
+  };
+  while (!is_enough(now) && may_wait()) {
     std::vector<TopicPartition> ids;
     ids.reserve(targets.size());
     for (const Target& target : targets) ids.push_back(target.id);
@@ -129,7 +132,8 @@ Task<void> Fetcher::wait_for_data(std::vector<Target>& targets, const FetchOptio
     Waiters::Enlisted enlisted(waiters_, options.core, std::move(ids), woken);
     // What came between the look and the enlisting would wake nobody: look again.
     now = survey(targets, options);
-    if (is_enough(now) || stop_waiting_) break;
+    if (is_enough(now) || !may_wait()) break;
+    std::stop_callback on_closed(options.closed, [woken]() mutable { woken.set(false); });
     auto timer = clock_.call_at(deadline, co_await boost::asio::this_coro::executor,
                                 [woken]() mutable { woken.set(false); });
     co_await woken.wait();

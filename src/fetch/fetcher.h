@@ -9,6 +9,7 @@
 #include "runtime/metrics.h"
 
 #include <atomic>
+#include <stop_token>
 #include <vector>
 
 namespace weir::fetch {
@@ -18,6 +19,8 @@ struct FetchOptions {
   Duration max_wait{};
   ByteCount min_bytes = 0;
   ByteCount max_bytes = 0;
+  // Requested when nobody waits for the answer any more.
+  std::stop_token closed;
 };
 
 class Fetcher {

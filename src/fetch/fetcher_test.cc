@@ -257,6 +257,19 @@ TEST_F(FetcherTest, AnswersEmptyAtTheDeadline) {
   EXPECT_EQ((**waiting)[0].error, KafkaError::kNone);
 }
 
+TEST_F(FetcherTest, NobodyWaitsForAClosedConnection) {
+  std::stop_source closed;
+  auto waiting = start({at(0)}, {.max_wait = std::chrono::hours(600),
+                                 .min_bytes = 1,
+                                 .max_bytes = 1 << 20,
+                                 .closed = closed.get_token()});
+  EXPECT_FALSE(waiting->has_value());
+  closed.request_stop();
+  poll();
+  EXPECT_TRUE(waiting->has_value());
+  EXPECT_EQ(waiters_.waiting(), 0U);
+}
+
 TEST_F(FetcherTest, ADeletedTopicEndsTheWait) {
   auto waiting =
       start({at(0)}, {.max_wait = milliseconds(500), .min_bytes = 1, .max_bytes = 1 << 20});

@@ -219,6 +219,7 @@ Task<void> BrokerProcess::stop() {
   // Waits for data and for rebalances end now, so that connections can answer and close.
   if (parts_->serving) co_await parts_->serving->end_waits();
   for (auto& server : parts_->servers) co_await server->drain(kDrainPatience);
+  co_await parts_->handler.join();
   if (parts_->serving) co_await parts_->serving->stop();
   if (parts_->coordinator) co_await parts_->coordinator->stop();
   if (parts_->admin) co_await parts_->admin->stop();
