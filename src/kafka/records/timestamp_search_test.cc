@@ -93,6 +93,14 @@ TEST(TimestampSearch, Case7StampedBatchGivesItsFirstRecord) {
   EXPECT_EQ(find_max_timestamp(batch.bytes(), assignment, kTestLimit).value()->timestamp, 700);
 }
 
+// A batch that compaction emptied keeps its offsets and has no record.
+TEST(TimestampSearch, EmptyBatchHasNoHit) {
+  BatchHeader header{.last_offset_delta = 7};
+  Slice batch = seal_batch(std::vector<std::byte>(kBatchHeaderSize), header);
+  EXPECT_FALSE(find_timestamp(batch.bytes(), {}, -1, 0, kTestLimit).value());
+  EXPECT_FALSE(find_max_timestamp(batch.bytes(), {}, kTestLimit).value());
+}
+
 TEST(TimestampSearch, DamagedBatchesGiveErrors) {
   Slice batch = read_corpus("batch_validation/kcat_zstd.bin");
   BatchAssignment assignment;

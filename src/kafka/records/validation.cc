@@ -218,7 +218,8 @@ std::optional<Compression> new_compression(const RecordBatchView& batch,
   return std::nullopt;
 }
 
-// Checks every record and gives the batch with the codec and the offsets it is to have.
+// Checks every record and gives the batch with the codec and the offsets it is to have. A rewritten
+// batch is no larger than max.message.bytes: that is the compressor's limit.
 std::expected<Slice, BatchRejection> check_records(const Slice& batch, const ValidationRules& rules,
                                                    RecordChecks& checks) {
   RecordBatchView view(batch.bytes());
@@ -271,9 +272,6 @@ BatchVerdict validate_batch(const Slice& records, const ValidationRules& rules,
   RecordChecks checks(view, rules, now_ms);
   auto batch = check_records(*original, rules, checks);
   if (!batch) return std::unexpected(std::move(batch).error());
-  if (Verdict size = check_size(batch->size(), rules); !size) {
-    return std::unexpected(std::move(size).error());
-  }
   if (batch->size() > rules.segment_bytes) {
     return reject(KafkaError::kRecordListTooLarge,
                   fmt::format("the record batch has {} bytes, segment.bytes is {}", batch->size(),
