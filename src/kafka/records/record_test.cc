@@ -48,8 +48,9 @@ TEST(Records, OfRealProducersInEveryCodec) {
   ASSERT_EQ(lines.size(), 60U);
   for (std::string client : {"kcat", "java"}) {
     for (std::string codec : {"none", "gzip", "snappy", "lz4", "zstd"}) {
-      SCOPED_TRACE(client + " " + codec);
-      Slice bytes = read_corpus("batch_validation/" + client + "_" + codec + ".bin");
+      std::string file = fmt::format("batch_validation/{}_{}.bin", client, codec);
+      SCOPED_TRACE(file);
+      Slice bytes = read_corpus(file);
       RecordBatchView batch(bytes.bytes());
       EXPECT_EQ(to_string(batch.codec()), codec);
       auto records = decompress(batch.codec(), bytes.sub(kBatchHeaderSize), kTestLimit);

@@ -8,6 +8,7 @@
 #include "runtime/rng.h"
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 namespace weir::kafka {
 namespace {
@@ -45,27 +46,27 @@ void validate(benchmark::State& state, const ValidationRules& rules) {
   count(state, batch.size());
 }
 
-void BM_Validate(benchmark::State& state) { validate(state, {}); }
-BENCHMARK(BM_Validate)
+void accept(benchmark::State& state) { validate(state, {}); }
+BENCHMARK(accept)
     ->ArgNames({"value", "batch", "codec"})
     ->ArgsProduct({{100, 1024, 10240}, {16384, 1000000}, {0}})
     ->ArgsProduct({{1024}, {16384, 1000000}, {1, 2, 3, 4}});
 
-void BM_Recompress(benchmark::State& state) {
+void recompress(benchmark::State& state) {
   ValidationRules rules;
   rules.compression = Compression{Codec::kZstd, {}};
   validate(state, rules);
 }
-BENCHMARK(BM_Recompress)->ArgNames({"value", "batch", "codec"})->Args({1024, 1000000, 0});
+BENCHMARK(recompress)->ArgNames({"value", "batch", "codec"})->Args({1024, 1000000, 0});
 
-void BM_CrcAlone(benchmark::State& state) {
+void crc_alone(benchmark::State& state) {
   Slice batch = batch_of(1024, 1000000, Codec::kNone);
   for (auto _ : state) benchmark::DoNotOptimize(crc32c(batch.bytes()));
   count(state, batch.size());
 }
-BENCHMARK(BM_CrcAlone);
+BENCHMARK(crc_alone);
 
-void BM_Patch(benchmark::State& state) {
+void patch(benchmark::State& state) {
   Slice batch = batch_of(1024, static_cast<std::size_t>(state.range(0)), Codec::kNone);
   BatchAssignment assignment{.base_offset = 5, .leader_epoch = 1, .log_append_time = {}};
   if (state.range(1) != 0) assignment.log_append_time = kNow;
@@ -75,16 +76,16 @@ void BM_Patch(benchmark::State& state) {
     benchmark::DoNotOptimize(chain);
   }
 }
-BENCHMARK(BM_Patch)->ArgNames({"batch", "stamp"})->ArgsProduct({{16384, 1000000}, {0, 1}});
+BENCHMARK(patch)->ArgNames({"batch", "stamp"})->ArgsProduct({{16384, 1000000}, {0, 1}});
 
-void BM_FindTimestamp(benchmark::State& state) {
+void find_by_timestamp(benchmark::State& state) {
   Slice batch = batch_of(1024, 1000000, static_cast<Codec>(state.range(0)));
   for (auto _ : state) {
     benchmark::DoNotOptimize(find_timestamp(batch.bytes(), {}, INT64_MAX, 0, 64_MiB));
   }
   count(state, batch.size());
 }
-BENCHMARK(BM_FindTimestamp)->ArgNames({"codec"})->Arg(0)->Arg(4);
+BENCHMARK(find_by_timestamp)->ArgNames({"codec"})->Arg(0)->Arg(4);
 
 }  // namespace
 }  // namespace weir::kafka

@@ -59,7 +59,7 @@ Slice with_field(std::size_t at, T value) {
 TEST(Validation, HandsAGoodBatchOnWithoutACopy) {
   for (std::string client : {"kcat", "java"}) {
     for (std::string codec : {"none", "gzip", "snappy", "lz4", "zstd"}) {
-      Slice batch = read_corpus("batch_validation/" + client + "_" + codec + ".bin");
+      Slice batch = read_corpus(fmt::format("batch_validation/{}_{}.bin", client, codec));
       ValidationRules rules;
       rules.timestamp_after_max_ms = INT64_MAX;
       for (bool padded : {false, true}) {
