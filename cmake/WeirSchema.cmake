@@ -1,4 +1,4 @@
-# weir_schema(TARGET FOLDER f SCHEMAS a.schema... [API_TABLE] [DOCS file] [CHECKS target]): C++ from schema files
+# weir_schema(TARGET FOLDER f SCHEMAS a.schema... [API_TABLE] [CHECKS target]): C++ from schema files
 # (docs/formats/schema-language.md). NNN_name.schema gives FOLDER/name.h below the generated include folder; its .cc is
 # compiled into TARGET, the round-trip checks of its messages into CHECKS, a test executable or library.
 
@@ -8,7 +8,7 @@ set(WEIR_GENERATOR ${CMAKE_SOURCE_DIR}/src/kafka/protocol/gen)
 add_custom_target(generated)  # all generated sources, for checks that compile nothing
 
 function(weir_schema target)
-  cmake_parse_arguments(arg "API_TABLE" "FOLDER;DOCS;CHECKS" "SCHEMAS" ${ARGN})
+  cmake_parse_arguments(arg "API_TABLE" "FOLDER;CHECKS" "SCHEMAS" ${ARGN})
   set(root ${CMAKE_BINARY_DIR}/generated)
   set(out ${root}/${arg_FOLDER})
   file(GLOB generator CONFIGURE_DEPENDS ${WEIR_GENERATOR}/*.py ${WEIR_GENERATOR}/weirgen/*.py)
@@ -36,12 +36,8 @@ function(weir_schema target)
     list(APPEND headers ${out}/api_key.h)
     list(APPEND sources ${out}/api_table.cc)
   endif()
-  if(arg_DOCS)
-    list(APPEND options --docs ${arg_DOCS})
-  endif()
   add_custom_command(
     OUTPUT ${headers} ${sources} ${checks}
-    BYPRODUCTS ${arg_DOCS}
     COMMAND ${Python3_EXECUTABLE} ${WEIR_GENERATOR}/weirgen.py ${options} ${schemas}
     DEPENDS ${schemas} ${generator}
     COMMENT "Generating ${arg_FOLDER}"

@@ -11,7 +11,6 @@ from weirgen.api_table import emit_keys, emit_table
 from weirgen.cpp_check import emit_check_table, emit_checks
 from weirgen.cpp_source import emit_source
 from weirgen.cpp_types import emit_header
-from weirgen.docs import emit_docs
 from weirgen.model import build
 from weirgen.parser import SchemaError, parse_file
 
@@ -41,7 +40,6 @@ def main():
     parser.add_argument("--root", required=True, help="the folder that is in the include path")
     parser.add_argument("--folder", required=True, help="below root, for the .h and .cc files")
     parser.add_argument("--api-table", action="store_true", help="emit api_key.h and api_table.cc")
-    parser.add_argument("--docs", help="emit the page of APIs to this file")
     parser.add_argument("schemas", nargs="+")
     options = parser.parse_args()
     units = [build(parse_file(path), stem_of(path)) for path in options.schemas]
@@ -60,8 +58,6 @@ def main():
     if options.api_table:
         write(f"{folder}/api_key.h", emit_keys(apis))
         write(f"{folder}/api_table.cc", emit_table(apis))
-    if options.docs:
-        write(options.docs, emit_docs(apis))
 
 
 if __name__ == "__main__":

@@ -5,10 +5,10 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from weirgen.api_table import emit_table
 from weirgen.cpp_read import least_expression
 from weirgen.cpp_source import emit_source
 from weirgen.cpp_types import emit_header
-from weirgen.docs import emit_docs
 from weirgen.model import build
 from weirgen.parser import SchemaError, parse_text
 from weirgen.versions import Range, condition
@@ -92,9 +92,10 @@ class Emitted(unittest.TestCase):
         source = emit_source(unit(HEAD + "  a: int32\n  b: string @1+"), "f.h")
         self.assertIn("out.a = in.i32();\n  if (version >= 1) {\n    out.b = in.text(flexible);", source)
 
-    def test_docs(self):
-        api = unit("# What for.\napi A key 1 versions 0-3 flexible 2+ served 1-3 advertised-from 0\nrequest\nresponse").api
-        self.assertIn("| 1 | A | 1-3 (advertised from 0) | 0-3 | 2 | What for. |", emit_docs([api]))
+    def test_api_table(self):
+        head = "api A key 1 versions 0-3 flexible 2+ served 1-3 advertised-from 0"
+        api = unit(head + "\nrequest\nresponse").api
+        self.assertIn('{ApiKey::kA, "A", {0, 3}, 2, VersionRange{1, 3}, 0},', emit_table([api]))
 
 
 if __name__ == "__main__":
