@@ -76,11 +76,21 @@ class Merger {
   Result<StaticSettings> take() {
     for (const auto& [name, setting] : result_.values) check(name, setting);
     if (problems_.empty()) return std::move(result_);
+    if (left_out_ > 0) problems_.push_back(fmt::format("and {} more", left_out_));
     return fail(ErrorCode::kInvalid, fmt::format("{}", fmt::join(problems_, "\n")));
   }
 
  private:
-  void problem(std::string text) { problems_.push_back(std::move(text)); }
+  // Whether another problem would be listed; it is counted otherwise. Asked first where its text is
+  // dear.
+  bool lists_another() {
+    if (problems_.size() < kMaxListedProblems) return true;
+    ++left_out_;
+    return false;
+  }
+  void problem(std::string text) {
+    if (lists_another()) problems_.push_back(std::move(text));
+  }
   void warn(std::string text) { result_.warnings.push_back(std::move(text)); }
 
   void add(std::string_view name, std::string_view value, const std::string& origin) {
@@ -88,9 +98,9 @@ class Merger {
       result_.values.insert_or_assign(std::string(name), Setting{std::string(value), origin});
     } else if (is_ignored_key(name)) {
       warn(fmt::format("{}: {} has no effect in Weir", origin, name));
-    } else {
-      problem(fmt::format("{}: unknown configuration {}{}", origin, name,
-                          suggestion(Scope::kBroker, name)));
+    } else if (lists_another()) {
+      problems_.push_back(fmt::format("{}: unknown configuration {}{}", origin, name,
+                                      suggestion(Scope::kBroker, name)));
     }
   }
 
@@ -109,6 +119,7 @@ class Merger {
 
   StaticSettings result_;
   std::vector<std::string> problems_;
+  std::size_t left_out_ = 0;
 };
 
 }  // namespace

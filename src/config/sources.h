@@ -38,6 +38,9 @@ struct StaticSettings {
 // The greatest configuration file that is read.
 constexpr std::size_t kMaxConfigFileBytes = std::size_t{1} << 20;
 
+// The problems that one error lists; it counts the others.
+constexpr std::size_t kMaxListedProblems = 20;
+
 [[nodiscard]] Result<FileText> read_config_file(const std::string& path);
 
 // The variables of the process that begin with WEIR_, in the order of their names.

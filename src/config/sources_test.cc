@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -68,6 +69,14 @@ TEST(MergeSources, EveryProblemIsReportedAtOnce) {
       "--set num.partitions: must be key=value\n"
       "weir.properties:1: Invalid value none for configuration num.partitions: must be a whole "
       "number from -2147483648 to 2147483647; valid: [1,...]");
+}
+
+TEST(MergeSources, ManyProblemsAreCounted) {
+  std::string text;
+  for (int i = 0; i < 50'000; ++i) text += "nothing.like.it=1\n";
+  const std::string error = error_of(from_file(text));
+  EXPECT_EQ(std::ranges::count(error, '\n'), 20);
+  EXPECT_TRUE(error.ends_with("\nand 49980 more")) << error;
 }
 
 TEST(MergeSources, AnOverrideMendsABadValue) {
