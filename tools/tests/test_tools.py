@@ -125,7 +125,7 @@ class ReferencePages(unittest.TestCase):
 
     def test_metrics_have_kind_labels_and_help(self):
         page = reference_docs.metrics_page("# HELP weir_a Words.\n# TYPE weir_a histogram\n"
-                                           'weir_a_bucket{operation="put",le="1"} 2\nweir_a_sum{operation="put"} 2\n')
+                                           'weir_a_bucket{op="put",le="1"} 2\nweir_a_sum{op="put"} 2\n')
         self.assertIn("| `weir_a` | histogram | `op` | Words. |", page)
 
 
