@@ -136,8 +136,8 @@ TEST(CommitObjects, AnObjectThatDoesNotFitTogetherHasNoEffect) {
   framed.uvarint(0);
   framed.uvarint(static_cast<std::uint32_t>(body.size()));
   framed.bytes(body.view());
-  auto applied = log.state.apply(
-      {log.state.position() + 1, encode_record(log.header(), 1, framed.view())});
+  auto applied =
+      log.state.apply({log.state.position() + 1, encode_record(log.header(), 1, framed.view())});
   ASSERT_TRUE(applied);
   EXPECT_EQ(applied->results.at(0).error, KafkaError::kInvalidRequest);
   EXPECT_TRUE(log.state.tables().objects.objects().empty());

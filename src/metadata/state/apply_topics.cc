@@ -18,22 +18,6 @@ ConfigMap to_map(const std::vector<ConfigEntry>& entries) {
   return map;
 }
 
-const std::string* find(const ConfigMap& map, const char* name) {
-  auto found = map.find(name);
-  return found == map.end() ? nullptr : &found->second;
-}
-
-// Whether records of a topic get the time of their commit: the topic's own setting, then that of
-// all brokers.
-bool is_log_append_time(const Tables& tables, const ConfigMap& topic) {
-  const std::string* type = find(topic, "message.timestamp.type");
-  if (type == nullptr) {
-    auto brokers = tables.configs.find({ConfigResourceType::kBroker, ""});
-    if (brokers != tables.configs.end()) type = find(brokers->second, "log.message.timestamp.type");
-  }
-  return type != nullptr && *type == "LogAppendTime";
-}
-
 KafkaError check(Tables& tables, const NewTopic& topic) {
   if (topic.name.empty() || topic.name.size() > kMaxNameBytes)
     return KafkaError::kInvalidTopicException;

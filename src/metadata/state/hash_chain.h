@@ -30,8 +30,8 @@ class HashChain {
  private:
   Position position_;
   std::uint64_t hash_;
-  std::vector<std::uint64_t> window_;  // ring: hash at position p in p % kWindow
-  std::size_t kept_ = 1;               // how many of the latest are known
+  std::vector<std::uint64_t> window_;  // the latest; a ring once it is full
+  std::size_t last_ = 0;               // where in it hash_ is
 };
 
 }  // namespace weir::metadata

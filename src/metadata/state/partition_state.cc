@@ -28,8 +28,8 @@ std::uint64_t producer_hash(std::uint64_t owner, ProducerId id, const ProducerSt
 
 }  // namespace
 
-PartitionState::PartitionState(const TopicPartition& name, std::uint64_t first_ordinal)
-    : owner_(owner_hash(name)), extents_(first_ordinal), cell_(std::make_shared<PartitionCell>()) {}
+PartitionState::PartitionState(const TopicPartition& name)
+    : owner_(owner_hash(name)), cell_(std::make_shared<PartitionCell>()) {}
 
 std::uint64_t PartitionState::hash() const {
   struct Bounds {
@@ -94,7 +94,8 @@ void PartitionState::remove(ObjectTable& objects, TimestampMs now) {
   deleted_ = true;
 }
 
-void PartitionState::restore(Offset log_start, Offset high_watermark) {
+void PartitionState::restore(std::uint64_t first_ordinal, Offset log_start, Offset high_watermark) {
+  extents_ = ExtentList(first_ordinal);
   log_start_ = log_start;
   high_watermark_ = high_watermark;
 }

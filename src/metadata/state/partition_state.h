@@ -14,14 +14,15 @@ namespace weir::metadata {
 
 class PartitionState {
  public:
-  // A new partition, or one whose list begins at `first_ordinal` (from a snapshot).
-  explicit PartitionState(const TopicPartition& name, std::uint64_t first_ordinal = 0);
+  explicit PartitionState(const TopicPartition& name);
 
   [[nodiscard]] Offset log_start() const { return log_start_; }
   [[nodiscard]] Offset high_watermark() const { return high_watermark_; }
   [[nodiscard]] const ExtentsView& extents() const { return extents_.view(); }
   [[nodiscard]] const ProducerTable& producers() const { return producers_; }
   [[nodiscard]] const std::shared_ptr<PartitionCell>& cell() const { return cell_; }
+  // Of the partition's name, and of all its content with the name.
+  [[nodiscard]] std::uint64_t name_hash() const { return owner_; }
   [[nodiscard]] std::uint64_t hash() const;
 
   // Adds an extent at the high watermark, which moves behind it.
@@ -37,9 +38,9 @@ class PartitionState {
   // Releases all objects; the view says that the partition is deleted.
   void remove(ObjectTable& objects, TimestampMs now);
 
-  // From a snapshot, before the first append: where the log starts and ends; extents follow by
-  // restore_extent().
-  void restore(Offset log_start, Offset high_watermark);
+  // From a snapshot, before anything else: where the log starts and ends, and the ordinal of its
+  // first extent.
+  void restore(std::uint64_t first_ordinal, Offset log_start, Offset high_watermark);
   void restore_extent(const Extent& extent);
   void restore_producer(ProducerId id, const ProducerState& producer);
 

@@ -162,10 +162,8 @@ TEST(State, EntriesComeInOrder) {
   TestLog log;
   auto encoded = encode_command(Heartbeat{});
   Slice record = encode_record(log.header(1), 1, *encoded);
-  EXPECT_EQ(log.state.apply({log.state.position(), record}).error().code,
-            ErrorCode::kInternal);
-  EXPECT_EQ(log.state.apply({log.state.position() + 2, record}).error().code,
-            ErrorCode::kInternal);
+  EXPECT_EQ(log.state.apply({log.state.position(), record}).error().code, ErrorCode::kInternal);
+  EXPECT_EQ(log.state.apply({log.state.position() + 2, record}).error().code, ErrorCode::kInternal);
 }
 
 TEST(State, ANewerCommandStopsWithoutEffect) {

@@ -36,7 +36,12 @@ struct Tables {
 
   // Covers everything above.
   [[nodiscard]] std::uint64_t hash() const;
+  [[nodiscard]] std::uint64_t hash_without_partitions() const;
   [[nodiscard]] ClusterImage image() const;
 };
+
+// Whether records of a topic with these configurations get the time of their commit: the topic's
+// own setting decides, then that of all brokers.
+[[nodiscard]] bool is_log_append_time(const Tables& tables, const ConfigMap& topic);
 
 }  // namespace weir::metadata

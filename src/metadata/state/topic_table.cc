@@ -61,6 +61,7 @@ void TopicTable::add_partitions(TopicState& topic, std::int32_t count) {
         topic.partitions.emplace_back(TopicPartition{image.id, image.partition_count()});
     image.partitions.push_back(partition.cell());
   }
+  partition_count_ += static_cast<std::size_t>(count);
   replace(topic, std::move(image));
 }
 
@@ -76,6 +77,7 @@ TopicTable::Topics::node_type TopicTable::remove(const TopicId& id) {
   if (topic.empty()) return topic;
   const TopicImage& image = *topic.mapped().image;
   hash_ -= hash_of(image);
+  partition_count_ -= topic.mapped().partitions.size();
   canonical_.erase(canonical(image.name));
   by_name_.erase(image.name);
   by_id_.erase(id);

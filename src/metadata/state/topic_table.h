@@ -46,6 +46,10 @@ class TopicTable {
   // The topic, taken out; empty when there is none.
   Topics::node_type remove(const TopicId& id);
 
+  [[nodiscard]] const CowMap<TopicId, std::shared_ptr<const TopicImage>>& by_id() const {
+    return by_id_;
+  }
+  [[nodiscard]] std::size_t partition_count() const { return partition_count_; }
   // The topics as an image shows them.
   void show_in(ClusterImage& image) const;
 
@@ -56,6 +60,7 @@ class TopicTable {
   CowMap<std::string, std::shared_ptr<const TopicImage>> by_name_;
   CowMap<TopicId, std::shared_ptr<const TopicImage>> by_id_;
   std::unordered_map<std::string, TopicId> canonical_;  // names with '.' as '_'
+  std::size_t partition_count_ = 0;
   std::uint64_t hash_ = 0;
 };
 
