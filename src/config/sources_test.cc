@@ -73,10 +73,10 @@ TEST(MergeSources, EveryProblemIsReportedAtOnce) {
 
 TEST(MergeSources, ManyProblemsAreCounted) {
   std::string text;
-  for (int i = 0; i < 50'000; ++i) text += "nothing.like.it=1\n";
+  for (int i = 0; i < 2'000; ++i) text += "nothing.like.it=1\n";
   const std::string error = error_of(from_file(text));
   EXPECT_EQ(std::ranges::count(error, '\n'), 20);
-  EXPECT_TRUE(error.ends_with("\nand 49980 more")) << error;
+  EXPECT_TRUE(error.ends_with("\nand 1980 more")) << error;
 }
 
 TEST(MergeSources, AnOverrideMendsABadValue) {
