@@ -31,12 +31,6 @@ FramedServer::FramedServer(std::string name, std::vector<Executor> cores,
 
 FramedServer::~FramedServer() = default;
 
-Status FramedServer::start(const ListenAddress& address) {
-  WEIR_CHECK(listener_.start(address));
-  log::info("listener.started", {{"listener", name_}, {"port", listener_.port()}});
-  return Status();
-}
-
 Task<void> FramedServer::serve(std::unique_ptr<Stream> stream, std::size_t core) {
   Core& home = *cores_[core];
   ConnectionContext context;

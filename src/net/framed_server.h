@@ -31,7 +31,7 @@ class FramedServer final : public StreamServer {
   // drain() must have ended.
   ~FramedServer() override;
 
-  Status start(const ListenAddress& address);
+  Status start(const ListenAddress& address) { return listener_.start(address); }
   [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
   [[nodiscard]] std::size_t connections() const { return listener_.connections(); }
 
