@@ -36,7 +36,9 @@ BatchResult StateModel::judge(Partition& partition, const ObjectBatch& batch, Ti
   Producer& producer = partition.producers[batch.producer_id];
   producer.epoch = batch.producer_epoch;
   producer.last_time = now;
-  producer.batches.push_back({first, last, partition.end, append_time});
+  // A repeated batch is answered with its greatest timestamp, as Kafka does.
+  producer.batches.push_back(
+      {first, last, partition.end, log_append_time ? now : batch.max_timestamp});
   if (producer.batches.size() > 5) producer.batches.pop_front();
   return {KafkaError::kNone, partition.end, append_time, partition.start};
 }
