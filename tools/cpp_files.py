@@ -1,6 +1,7 @@
 """What the C++ checks share: the sources of the checkout, who includes whom, how a file is compiled, and a cache of
 checks that passed, so that a check of unchanged input costs nothing, in this checkout or in another."""
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -47,6 +48,12 @@ def strip_flags(arguments, source):
     return kept
 
 
+@functools.cache
+def included_names(path):
+    """The names, without folders, of the files that a file includes in quotes."""
+    return {name.split("/")[-1] for name in INCLUDE.findall(path.read_text(errors="replace"))}
+
+
 class Compilation:
     """compile_commands.json of one build folder."""
 
@@ -63,13 +70,17 @@ class Compilation:
         return sorted(path for path in self.commands if ROOT in path.parents and self.build not in path.parents)
 
     def flags_for(self, path):
-        """How a file is compiled; for a header, how a source of the nearest folder is."""
+        """How a file is compiled; for a header, how a source of the nearest folder is, first of all one that includes it
+        (a header of tests has definitions that only tests get)."""
         if path in self.commands:
             return self.commands[path]
         for folder in path.parents:
-            for source in self.sources():
-                if folder in source.parents:
+            near = [source for source in self.sources() if folder in source.parents]
+            for source in near:
+                if path.name in included_names(source):
                     return self.commands[source]
+            if near:
+                return self.commands[near[0]]
         raise SystemExit(f"no compile command is near {path}")
 
     def closure(self, path):
