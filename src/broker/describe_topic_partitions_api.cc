@@ -2,6 +2,7 @@
 // of partitions.
 #include "broker/apis.h"
 #include "broker/cluster_view.h"
+#include "broker/configs.h"
 #include "broker/topic_admin.h"
 #include "kafka/protocol/messages/describe_topic_partitions.h"
 
@@ -11,9 +12,6 @@ namespace {
 using kafka::DescribeTopicPartitionsRequest;
 using kafka::DescribeTopicPartitionsResponse;
 using kafka::KafkaError;
-
-// Kafka's max.request.partition.size.limit.
-constexpr std::int32_t kMaxPartitions = 2000;
 
 DescribeTopicPartitionsResponse::Partition describe(const Broker& broker,
                                                     const RequestContext& context,
@@ -80,8 +78,10 @@ Task<DescribeTopicPartitionsResponse> describe_topic_partitions(
   // What was just created through another broker must be found.
   std::ignore = co_await broker.coordinator.catch_up();
   auto image = broker.coordinator.image();
-  std::int32_t left = std::min(request.response_partition_limit, kMaxPartitions);
-  if (left <= 0) left = kMaxPartitions;
+  std::int32_t limit =
+      broker.configs.current(context.client.core)->broker.max_topic_partitions_per_answer;
+  std::int32_t left = std::min(request.response_partition_limit, limit);
+  if (left <= 0) left = limit;
   for (const std::string& name : names_to_describe(*image, request)) {
     auto topic = image->topic(name);
     if (!topic) {
