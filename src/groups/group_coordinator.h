@@ -115,6 +115,8 @@ class GroupCoordinator {
   void prepare_rebalance(const GroupPtr& group);
   void prepare_or_complete(const GroupPtr& group);
   void wait_for_more_members(const GroupPtr& group, Duration delay, Duration left);
+  void call_later(const GroupPtr& group, Duration delay,
+                  std::move_only_function<void(const GroupPtr&)> action);
   void complete_join_if_all_here(const GroupPtr& group);
   void complete_join(const GroupPtr& group);
   void answer_joined(const GroupPtr& group);

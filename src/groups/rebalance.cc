@@ -36,19 +36,31 @@ void GroupCoordinator::prepare_rebalance(const GroupPtr& group) {
     complete_join(group);
     return;
   }
-  group->rebalance_timer = clock_.call_after(group->rebalance_timeout(), executor_, [this, group] {
-    if (!is_stopped_ && group->is(GroupState::kPreparingRebalance)) complete_join(group);
+  call_later(group, group->rebalance_timeout(), [this](const GroupPtr& late) {
+    if (late->is(GroupState::kPreparingRebalance)) complete_join(late);
   });
 }
 
 void GroupCoordinator::wait_for_more_members(const GroupPtr& group, Duration delay, Duration left) {
   group->new_member_added = false;
-  group->rebalance_timer = clock_.call_after(delay, executor_, [this, group, left] {
-    if (is_stopped_ || !group->is(GroupState::kPreparingRebalance)) return;
-    if (!group->new_member_added || left == Duration::zero()) return complete_join(group);
+  call_later(group, delay, [this, left](const GroupPtr& waiting) {
+    if (!waiting->is(GroupState::kPreparingRebalance)) return;
+    if (!waiting->new_member_added || left == Duration::zero()) return complete_join(waiting);
     Duration next = std::min(limits_.initial_rebalance_delay, left);
-    wait_for_more_members(group, next, std::max(left - next, Duration::zero()));
+    wait_for_more_members(waiting, next, std::max(left - next, Duration::zero()));
   });
+}
+
+// The timer belongs to the group and so must not keep it: the group is looked up again.
+void GroupCoordinator::call_later(const GroupPtr& group, Duration delay,
+                                  std::move_only_function<void(const GroupPtr&)> action) {
+  group->rebalance_timer =
+      clock_.call_after(delay, executor_,
+                        [this, alive = std::weak_ptr(alive_), weak = std::weak_ptr(group),
+                         action = std::move(action)]() mutable {
+                          GroupPtr late = weak.lock();
+                          if (!alive.expired() && !is_stopped_ && late) action(late);
+                        });
 }
 
 void GroupCoordinator::complete_join_if_all_here(const GroupPtr& group) {
@@ -70,10 +82,9 @@ void GroupCoordinator::complete_join(const GroupPtr& group) {
   }
   if (!group->members().empty() && !group->elect_joined_leader()) {
     // Only static members that stay away are left; their sessions decide.
-    group->rebalance_timer =
-        clock_.call_after(group->rebalance_timeout(), executor_, [this, group] {
-          if (!is_stopped_ && group->is(GroupState::kPreparingRebalance)) complete_join(group);
-        });
+    call_later(group, group->rebalance_timeout(), [this](const GroupPtr& late) {
+      if (late->is(GroupState::kPreparingRebalance)) complete_join(late);
+    });
     return;
   }
   group->start_generation();
@@ -98,23 +109,22 @@ void GroupCoordinator::answer_joined(const GroupPtr& group) {
 // Who has joined but does not ask for its assignment in time is removed.
 void GroupCoordinator::expect_syncs(const GroupPtr& group) {
   std::int32_t generation = group->generation();
-  group->rebalance_timer =
-      clock_.call_after(group->rebalance_timeout(), executor_, [this, group, generation] {
-        bool is_over =
-            group->generation() != generation ||
-            (!group->is(GroupState::kCompletingRebalance) && !group->is(GroupState::kStable));
-        if (is_stopped_ || is_over) return;
-        std::vector<std::string> silent;
-        for (const auto& [id, member] : group->members()) {
-          if (!member.has_synced) silent.push_back(id);
-        }
-        if (silent.empty()) return;
-        for (const std::string& id : silent) {
-          log::info("group.member.not_synced", {{"group", group->id()}, {"member", id}});
-          remove_member(group, id);
-        }
-        prepare_rebalance(group);
-      });
+  call_later(group, group->rebalance_timeout(), [this, generation](const GroupPtr& waiting) {
+    bool is_over =
+        waiting->generation() != generation ||
+        (!waiting->is(GroupState::kCompletingRebalance) && !waiting->is(GroupState::kStable));
+    if (is_over) return;
+    std::vector<std::string> silent;
+    for (const auto& [id, member] : waiting->members()) {
+      if (!member.has_synced) silent.push_back(id);
+    }
+    if (silent.empty()) return;
+    for (const std::string& id : silent) {
+      log::info("group.member.not_synced", {{"group", waiting->id()}, {"member", id}});
+      remove_member(waiting, id);
+    }
+    prepare_rebalance(waiting);
+  });
 }
 
 void GroupCoordinator::fail_syncing(const GroupPtr& group, KafkaError error) {
