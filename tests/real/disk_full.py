@@ -9,7 +9,7 @@ from load import Log, create_topic
 from weir import RealTest, Weir
 from wire import batches, bodies, client
 
-SIZE_MB, BALLAST_MB = 48, 16
+SIZE_MB, BALLAST_MB = 24, 14
 # What a client tries again: storage error, timed out, not enough replicas, unknown leader.
 CLEAR = {56, 7, 19, 20}
 VALUE = "v" * 100_000
