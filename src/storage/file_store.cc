@@ -92,7 +92,7 @@ Status FileStore::write_temporary(const std::string& name, const ObjectKey& key,
 
 Status FileStore::move_into_place(const std::string& temporary, const ObjectKey& key,
                                   PutOptions options) {
-  constexpr int kAttempts = 5;
+  constexpr int kAttempts = 50;
   std::string folder_path = folder_of(key);
   std::string name = name_of(key);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
