@@ -31,7 +31,7 @@ def count_cases(report):
 
 def run_one(test, build):
     properties = {entry["name"]: entry["value"] for entry in test.get("properties", [])}
-    limit = float(properties.get("TIMEOUT", 60))
+    limit = float(properties.get("TIMEOUT", 600))
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder, "report.json")
         environment = dict(os.environ, GTEST_OUTPUT=f"json:{report}", GTEST_COLOR="no")
