@@ -59,6 +59,7 @@ struct BrokerProcess::Parts {
         metered_store(*raw_store, *clock, metrics),
         store(metered_store, *clock, Rng::from_entropy(), {}),
         log(std::move(opened_log)),
+        snapshots(store, *log),
         memory(request_memory(config.broker)),
         slots(connection_slots(config.broker.connections)),
         cores(cores_of(*executors)),
@@ -73,6 +74,7 @@ struct BrokerProcess::Parts {
   storage::MeteredStore metered_store;
   storage::RetryingStore store;
   std::unique_ptr<metadata::MetadataLog> log;
+  metadata::SnapshotStore snapshots;
   ByteBudget memory;
   ByteBudget slots;
   std::vector<Executor> cores;
@@ -141,7 +143,8 @@ void BrokerProcess::Parts::make_coordinator() {
   metadata::LogCoordinatorOptions options{.broker_id = config.broker.node_id,
                                           .endpoints = {},
                                           .rack = config.broker.rack,
-                                          .appender = {}};
+                                          .appender = {},
+                                          .snapshots = {}};
   for (const config::Listener& listener : config.broker.listeners) {
     options.endpoints.push_back({.listener = listener.name,
                                  .host = listener.advertised.host,
@@ -149,7 +152,8 @@ void BrokerProcess::Parts::make_coordinator() {
                                  .protocol = "PLAINTEXT"});
   }
   coordinator = std::make_unique<metadata::LogCoordinator>(
-      *log, *clock, Rng::from_entropy(), executors->coordinator(), std::move(options));
+      *log, &snapshots, *clock, Rng::from_entropy(), executors->coordinator(),
+      executors->blocking(), std::move(options));
   configs = std::make_unique<broker::Configs>(config.layers, config.broker, config.machine,
                                               config.permissions, *coordinator, cores.size());
   coordinator->add_listener(*configs);

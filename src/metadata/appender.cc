@@ -125,6 +125,15 @@ Task<void> Appender::drain(Error reason) {
   }
 }
 
+void Appender::after_reload() {
+  const auto& brokers = replayer_.state().tables().brokers;
+  auto own = brokers.find(broker_);
+  if (!record_ || own == brokers.end() || own->second.last_sequence < record_->sequence) return;
+  settle_record(fail(
+      ErrorCode::kCancelled,
+      "the command was applied or refused, but the log was trimmed before its result was seen"));
+}
+
 std::optional<Appender::Record> Appender::next_record() {
   std::vector<Waiter> taken;
   std::vector<Waiter> stale;

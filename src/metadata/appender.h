@@ -47,6 +47,8 @@ class Appender {
   // New commands are answered with `reason`; returns when those that wait are settled, or when the
   // log is down.
   Task<void> drain(Error reason);
+  // Entries were skipped for a snapshot: the result of a record among them is lost.
+  void after_reload();
   // Called by the replayer for each record of the epoch.
   void on_record(Applied applied);
 

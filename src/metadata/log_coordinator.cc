@@ -14,8 +14,8 @@ Error stopping() { return {ErrorCode::kCancelled, "the coordinator stops"}; }
 
 }  // namespace
 
-LogCoordinator::LogCoordinator(MetadataLog& log, Clock& clock, Rng rng, Executor executor,
-                               LogCoordinatorOptions options)
+LogCoordinator::LogCoordinator(MetadataLog& log, SnapshotStore* snapshots, Clock& clock, Rng rng,
+                               Executor executor, Executor blocking, LogCoordinatorOptions options)
     : log_(log),
       clock_(clock),
       rng_(rng),
@@ -23,6 +23,10 @@ LogCoordinator::LogCoordinator(MetadataLog& log, Clock& clock, Rng rng, Executor
       options_(std::move(options)),
       replayer_(log),
       appender_(log, replayer_, clock, Rng(rng_.next()), options_.appender) {
+  if (snapshots != nullptr) {
+    snapshotter_.emplace(*snapshots, log, replayer_, clock, std::move(blocking),
+                         options_.snapshots);
+  }
   replayer_.set_after_apply([this] { after_apply(); });
 }
 
@@ -34,14 +38,20 @@ Task<void> LogCoordinator::run() {
   Backoff backoff(options_.appender.retry_base, options_.appender.retry_cap);
   while (!group_.stopping()) {
     Status loaded = co_await load();
-    appender_.note(loaded);
     if (loaded || replayer_.failure()) break;
+    log::warn("metadata.load.failed", {{"error", loaded.error()}});
+    replayer_.doubt();
+    {
+      std::lock_guard lock(mutex_);
+      loading_error_ = loaded.error();
+    }
     co_await group_.sleep(clock_, backoff.next(rng_));
   }
   loaded_ = true;
   group_.spawn(executor_, appender_.run(group_));
   group_.spawn(executor_, follow());
   group_.spawn(executor_, answer_catch_ups());
+  if (snapshotter_) group_.spawn(executor_, snapshotter_->run(group_, options_.broker_id));
   backoff.reset();
   while (!group_.stopping() && !replayer_.failure()) {
     if (epoch_ >= 0) {
@@ -53,7 +63,34 @@ Task<void> LogCoordinator::run() {
   }
 }
 
-Task<Status> LogCoordinator::load() { co_return co_await replay_to_tail(); }
+Task<Status> LogCoordinator::load() {
+  if (snapshotter_ && !snapshot_loaded_) {
+    WEIR_CO_CHECK(co_await load_snapshot());
+    snapshot_loaded_ = true;
+  }
+  Status replayed = co_await replay_to_tail();
+  // Trimmed meanwhile: a later snapshot has what is missing.
+  if (!replayed && replayed.error().code == ErrorCode::kNotFound) snapshot_loaded_ = false;
+  co_return replayed;
+}
+
+Task<Status> LogCoordinator::load_snapshot() {
+  auto loaded = co_await snapshotter_->load();
+  if (loaded) {
+    if (*loaded && (*loaded)->position() > replayer_.position()) {
+      replayer_.load(std::move(**loaded));
+      appender_.after_reload();
+    }
+    co_return Status{};
+  }
+  const Error& error = loaded.error();
+  if (error.code == ErrorCode::kInvalid) replayer_.fail(error);
+  bool lost = error.code == ErrorCode::kNotFound || error.code == ErrorCode::kCorrupt;
+  // The whole log gives the same state, if it is still there.
+  if (!lost || !co_await log_.read(replayer_.position(), 1)) co_return std::unexpected(error);
+  log::error("metadata.snapshot.lost", {{"error", error}});
+  co_return Status{};
+}
 
 Task<Status> LogCoordinator::replay_to_tail() {
   WEIR_CO_CHECK(co_await replayer_.resolve_doubt());
@@ -118,7 +155,10 @@ void LogCoordinator::after_apply() {
   }
   if (epoch_ < 0 || leaving_) return;
   auto lost = lost_registration();
-  if (!lost) return;
+  if (!lost) {
+    if (snapshotter_) snapshotter_->consider(options_.broker_id);
+    return;
+  }
   log::warn("metadata.fenced", {{"broker", options_.broker_id}, {"error", *lost}});
   bool replaced =
       replayer_.state().tables().brokers.at(options_.broker_id).image.incarnation != incarnation_;
@@ -153,6 +193,11 @@ Task<void> LogCoordinator::follow() {
     // Woken for nothing: the log may have become shorter.
     bool woken = clock_.now() < deadline;
     if (status && woken && replayer_.position() == seen) status = co_await replayer_.verify();
+    if (!status && status.error().code == ErrorCode::kNotFound && snapshotter_) {
+      // It was trimmed while this broker was behind.
+      snapshot_loaded_ = false;
+      status = co_await load();
+    }
     appender_.note(status);
     if (status) {
       backoff.reset();
@@ -167,7 +212,7 @@ Task<void> LogCoordinator::answer_catch_ups() {
     co_await catch_up_asked_.wait();
     std::vector<OneShot<Status>> asked;
     {
-      std::lock_guard lock(catch_up_mutex_);
+      std::lock_guard lock(mutex_);
       asked.swap(catch_ups_);
     }
     if (asked.empty()) continue;
@@ -182,16 +227,16 @@ Task<void> LogCoordinator::answer_catch_ups() {
     }
     for (OneShot<Status>& waiter : asked) waiter.set(status);
   }
-  std::lock_guard lock(catch_up_mutex_);
+  std::lock_guard lock(mutex_);
   for (OneShot<Status>& waiter : catch_ups_) waiter.set(std::unexpected(stopping()));
 }
 
 Task<Status> LogCoordinator::catch_up() {
   OneShot<Status> done;
   {
-    std::lock_guard lock(catch_up_mutex_);
+    std::lock_guard lock(mutex_);
     if (group_.stopping()) co_return std::unexpected(stopping());
-    if (!loaded_) co_return fail(ErrorCode::kUnavailable, "the metadata is being loaded");
+    if (!loaded_) co_return std::unexpected(loading_error_);
     catch_ups_.push_back(done);
   }
   catch_up_asked_.notify();
@@ -209,12 +254,22 @@ Task<std::vector<DeletableObject>> LogCoordinator::deletable_objects(TimestampMs
   });
 }
 
+Task<MetadataStat> LogCoordinator::stat() {
+  co_return co_await run_on(executor_, [this] { return stat_of(replayer_.state()); });
+}
+
 Status LogCoordinator::status() const {
   if (auto failure = replayer_.failure()) return std::unexpected(*failure);
-  if (auto outage = appender_.outage())
+  if (!loaded_) {
+    std::lock_guard lock(mutex_);
+    return std::unexpected(loading_error_);
+  }
+  if (auto outage = appender_.outage()) {
     return std::unexpected(outage->in("the metadata log is down"));
-  if (epoch_ < 0)
+  }
+  if (epoch_ < 0) {
     return fail(ErrorCode::kUnavailable, "the broker is not registered in the metadata log yet");
+  }
   return {};
 }
 
@@ -244,6 +299,7 @@ Task<void> LogCoordinator::leave() {
   group_.stop();
   catch_up_asked_.notify();
   appender_.wake();
+  if (snapshotter_) snapshotter_->wake();
 }
 
 Task<void> LogCoordinator::stop() {

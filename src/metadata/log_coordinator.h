@@ -10,6 +10,8 @@
 #include "metadata/appender.h"
 #include "metadata/coordinator.h"
 #include "metadata/replayer.h"
+#include "metadata/snapshotter.h"
+#include "metadata/state/stat.h"
 #include "runtime/task_group.h"
 
 #include <memory>
@@ -22,6 +24,7 @@ struct LogCoordinatorOptions {
   std::vector<Endpoint> endpoints;
   std::string rack;
   AppenderOptions appender;
+  SnapshotterOptions snapshots;
   // At most between two looks at the log for entries of other brokers, where the log's own wake-up
   // fails.
   Duration poll_interval = std::chrono::milliseconds(500);
@@ -29,8 +32,10 @@ struct LogCoordinatorOptions {
 
 class LogCoordinator final : public Coordinator {
  public:
-  LogCoordinator(MetadataLog& log, Clock& clock, Rng rng, Executor executor,
-                 LogCoordinatorOptions options);
+  // `snapshots`: null where the log is never trimmed (tests). `blocking`: for the work of
+  // snapshots.
+  LogCoordinator(MetadataLog& log, SnapshotStore* snapshots, Clock& clock, Rng rng,
+                 Executor executor, Executor blocking, LogCoordinatorOptions options);
   ~LogCoordinator() override;
 
   void start();
@@ -39,6 +44,7 @@ class LogCoordinator final : public Coordinator {
   Task<void> stop();
   // Success: registered, and the log answers. Any thread.
   [[nodiscard]] Status status() const;
+  Task<MetadataStat> stat();
   // Until the broker is registered, or can never be.
   Task<Status> wait_registered();
 
@@ -65,6 +71,7 @@ class LogCoordinator final : public Coordinator {
   Task<void> follow();
   Task<void> answer_catch_ups();
   Task<Status> load();
+  Task<Status> load_snapshot();
   Task<Status> replay_to_tail();
   Task<Status> register_once();
   void after_apply();
@@ -79,6 +86,7 @@ class LogCoordinator final : public Coordinator {
   const LogCoordinatorOptions options_;
   Replayer replayer_;
   Appender appender_;
+  std::optional<Snapshotter> snapshotter_;
   TaskGroup group_;
   Uuid incarnation_;
   bool leaving_ = false;
@@ -87,7 +95,10 @@ class LogCoordinator final : public Coordinator {
   Notifier registered_;
   std::atomic<bool> loaded_ = false;
 
-  std::mutex catch_up_mutex_;
+  bool snapshot_loaded_ = false;
+
+  mutable std::mutex mutex_;
+  Error loading_error_{ErrorCode::kUnavailable, "the metadata is being loaded"};
   std::vector<OneShot<Status>> catch_ups_;
   Notifier catch_up_asked_;
 };

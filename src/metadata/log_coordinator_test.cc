@@ -49,7 +49,8 @@ class LogCoordinatorTest : public CoordinatorHarness {
   LogCoordinator& make(BrokerId broker = 1, AppenderOptions appender = {}) {
     LogCoordinatorOptions options{.broker_id = broker, .appender = appender};
     options.endpoints = {{"PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT"}};
-    coordinators_.push_back(std::make_unique<LogCoordinator>(counting_, clock_, Rng(++seed_),
+    coordinators_.push_back(std::make_unique<LogCoordinator>(counting_, nullptr, clock_,
+                                                             Rng(++seed_), context_.get_executor(),
                                                              context_.get_executor(), options));
     return *coordinators_.back();
   }

@@ -11,6 +11,17 @@ void Replayer::load(State state) {
   state_ = std::move(state);
   state_.publish_all(readers_);
   position_.store(state_.position(), std::memory_order_release);
+  // Partitions have new cells: everyone looks at all of them again.
+  Changes changes;
+  changes.image = true;
+  for (auto& [id, topic] : state_.tables().topics.topics()) {
+    for (PartitionIndex index = 0; index < topic.image->partition_count(); ++index) {
+      changes.partitions.push_back({{id, index}, nullptr});
+    }
+  }
+  changes.groups = readers_.group_ids();
+  tell_listeners(listeners_, changes);
+  if (after_apply_) after_apply_();
 }
 
 void Replayer::watch_epoch(BrokerEpoch epoch, OnOwnRecord on_own_record) {
@@ -39,6 +50,7 @@ Status Replayer::apply(const std::vector<LogEntry>& entries) {
   Status status;
   for (const LogEntry& entry : entries) {
     if (entry.position <= state_.position()) continue;
+    applied_bytes_ += entry.bytes.size();
     auto applied = state_.apply(entry, own_epoch_);
     if (!applied) {
       fail(applied.error());

@@ -22,7 +22,7 @@ class Replayer {
 
   explicit Replayer(MetadataLog& log) : log_(log) {}
 
-  // Before anything is applied.
+  // The state of a snapshot takes the place of what there is, which must be older.
   void load(State state);
   void add_listener(CommitListener& listener) { listeners_.push_back(&listener); }
   void watch_epoch(BrokerEpoch epoch, OnOwnRecord on_own_record);
@@ -35,6 +35,8 @@ class Replayer {
   // Any thread.
   [[nodiscard]] const PublishedState& readers() const { return readers_; }
   [[nodiscard]] Position position() const { return position_.load(std::memory_order_acquire); }
+  // Of all entries that were applied here.
+  [[nodiscard]] ByteCount applied_bytes() const { return applied_bytes_; }
   // Why nothing can be applied any more, if so: the history diverged, an entry is damaged or from a
   // newer Weir. Any thread.
   [[nodiscard]] std::optional<Error> failure() const;
@@ -65,6 +67,7 @@ class Replayer {
   OnOwnRecord on_own_record_;
   std::move_only_function<void()> after_apply_;
   std::atomic<Position> position_ = 0;
+  ByteCount applied_bytes_ = 0;
   bool doubtful_ = false;
   mutable std::mutex failure_mutex_;
   std::optional<Error> failure_;

@@ -9,8 +9,9 @@ using kafka::KafkaError;
 
 namespace {
 
-void mark(Changes& changes, const TopicPartition& name, PartitionState& partition) {
-  if (partition.mark_dirty()) changes.partitions.push_back({name, &partition});
+void mark(ApplyContext& context, const TopicPartition& name, PartitionState& partition) {
+  partition.touch(context.position);
+  if (partition.mark_dirty()) context.changes.partitions.push_back({name, &partition});
 }
 
 // Gives the batches of one CommitObject their offsets.
@@ -46,7 +47,7 @@ class Commit {
       byte_offset_ += batch.length;
     }
     close_extent(*partition);
-    mark(context_.changes, {run.topic, run.partition}, *partition);
+    mark(context_, {run.topic, run.partition}, *partition);
   }
 
   void commit_batch(PartitionState& partition, const ObjectBatch& batch) {
@@ -158,8 +159,7 @@ CommandResult apply(Tables& tables, ApplyContext& context, const TrimLogs& comma
     }
     Offset before = partition->log_start();
     partition->trim(log_start, tables.objects, context.now);
-    if (partition->log_start() != before)
-      mark(context.changes, {trim.topic, trim.partition}, *partition);
+    if (partition->log_start() != before) mark(context, {trim.topic, trim.partition}, *partition);
     result.items.push_back({.value = partition->log_start()});
   }
   return result;
@@ -179,7 +179,9 @@ CommandResult apply(Tables& tables, ApplyContext& context, const ExpireProducers
   // Kafka's rule: a state that is exactly as old as the limit is expired.
   TimestampMs last_time_before = context.now - command.expiration_ms + 1;
   for (auto& [id, topic] : tables.topics.topics()) {
-    for (PartitionState& partition : topic.partitions) partition.expire_producers(last_time_before);
+    for (PartitionState& partition : topic.partitions) {
+      if (partition.expire_producers(last_time_before)) partition.touch(context.position);
+    }
   }
   return {};
 }

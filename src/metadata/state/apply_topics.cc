@@ -51,7 +51,7 @@ CommandResult apply(Tables& tables, ApplyContext& context, const CreateTopics& c
                      .replication_factor = topic.replication_factor};
     bool log_append_time = is_log_append_time(tables, image.configs);
     tables.topics.add_partitions(tables.topics.add(std::move(image), log_append_time),
-                                 topic.partitions);
+                                 topic.partitions, context.position);
     context.changes.image = true;
   }
   return result;
@@ -84,7 +84,7 @@ CommandResult apply(Tables& tables, ApplyContext& context, const CreatePartition
   std::int32_t now = topic->image->partition_count();
   if (command.count <= now || command.count > kMaxPartitions)
     return {.error = KafkaError::kInvalidPartitions};
-  tables.topics.add_partitions(*topic, command.count - now);
+  tables.topics.add_partitions(*topic, command.count - now, context.position);
   context.changes.image = true;
   return {};
 }

@@ -20,11 +20,10 @@ FrozenState freeze(const State& state) {
   for (const auto& [id, topic] : tables.topics.topics()) {
     PartitionIndex index = 0;
     for (const PartitionState& partition : topic.partitions) {
-      std::uint64_t hash = partition.hash();
-      sum += hash;
+      sum += partition.hash();
       frozen.partitions.push_back({.name = {id, index++},
                                    .name_hash = partition.name_hash(),
-                                   .hash = hash,
+                                   .changed = partition.changed(),
                                    .log_start = partition.log_start(),
                                    .high_watermark = partition.high_watermark(),
                                    .extents = partition.extents(),

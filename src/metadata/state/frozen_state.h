@@ -16,7 +16,7 @@ namespace weir::metadata {
 struct FrozenPartition {
   TopicPartition name;
   std::uint64_t name_hash = 0;
-  std::uint64_t hash = 0;  // of everything below
+  Position changed = 0;  // the position of the last entry that changed it
   Offset log_start = 0;
   Offset high_watermark = 0;
   ExtentsView extents;

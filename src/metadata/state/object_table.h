@@ -44,6 +44,7 @@ class ObjectTable {
   // As a snapshot has it.
   void restore(const ObjectId& id, const ObjectState& state);
 
+  [[nodiscard]] std::size_t deletable_count() const { return deletable_.size(); }
   [[nodiscard]] std::vector<DeletableObject> deletable(TimestampMs until, std::size_t limit) const;
 
  private:

@@ -78,7 +78,7 @@ void PartitionState::trim(Offset log_start, ObjectTable& objects, TimestampMs no
   extents_.drop_front(dead);
 }
 
-void PartitionState::expire_producers(TimestampMs last_time_before) {
+bool PartitionState::expire_producers(TimestampMs last_time_before) {
   std::vector<ProducerId> expired;
   producers_.for_each([&](ProducerId id, const ProducerState& producer) {
     if (producer.last_time >= last_time_before) return;
@@ -86,6 +86,7 @@ void PartitionState::expire_producers(TimestampMs last_time_before) {
     items_hash_ -= producer_hash(owner_, id, producer);
   });
   for (ProducerId id : expired) producers_.erase(id);
+  return !expired.empty();
 }
 
 void PartitionState::remove(ObjectTable& objects, TimestampMs now) {

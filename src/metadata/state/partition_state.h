@@ -2,6 +2,7 @@
 // publishes.
 #pragma once
 #include "base/ids.h"
+#include "metadata/log/metadata_log.h"
 #include "metadata/state/extent_list.h"
 #include "metadata/state/object_table.h"
 #include "metadata/state/partition_cell.h"
@@ -18,6 +19,7 @@ class PartitionState {
 
   [[nodiscard]] Offset log_start() const { return log_start_; }
   [[nodiscard]] Offset high_watermark() const { return high_watermark_; }
+  [[nodiscard]] ByteCount live_bytes() const { return live_bytes_; }
   [[nodiscard]] const ExtentsView& extents() const { return extents_.view(); }
   [[nodiscard]] const ProducerTable& producers() const { return producers_; }
   [[nodiscard]] const std::shared_ptr<PartitionCell>& cell() const { return cell_; }
@@ -34,7 +36,8 @@ class PartitionState {
   // Moves the log start forward to at most the high watermark; objects of dropped extents are
   // released.
   void trim(Offset log_start, ObjectTable& objects, TimestampMs now);
-  void expire_producers(TimestampMs last_time_before);
+  // True: some were there.
+  bool expire_producers(TimestampMs last_time_before);
   // Releases all objects; the view says that the partition is deleted.
   void remove(ObjectTable& objects, TimestampMs now);
 
@@ -48,6 +51,10 @@ class PartitionState {
   void publish();
   [[nodiscard]] PartitionView view() const;
 
+  // The position of the last entry that changed anything (not part of the state: only this process
+  // knows it).
+  void touch(Position position) { changed_ = position; }
+  [[nodiscard]] Position changed() const { return changed_; }
   // True once between two publish(): collects what changed.
   bool mark_dirty() { return !std::exchange(dirty_, true); }
 
@@ -62,6 +69,7 @@ class PartitionState {
   ExtentList extents_;
   ProducerTable producers_;
   std::shared_ptr<PartitionCell> cell_;
+  Position changed_ = 0;
   bool deleted_ = false;
   bool dirty_ = false;
 };

@@ -180,7 +180,7 @@ class Assembler {
                        .replication_factor = topic.replication_factor};
       bool log_append_time = is_log_append_time(tables_, image.configs);
       TopicState& state = tables_.topics.add(std::move(image), log_append_time);
-      tables_.topics.add_partitions(state, topic.partitions);
+      tables_.topics.add_partitions(state, topic.partitions, head_->position);
     }
     return {};
   }

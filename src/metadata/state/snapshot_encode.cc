@@ -175,10 +175,15 @@ void plan_partitions(const Frozen& frozen, std::vector<SnapshotPart>& parts) {
   for (std::size_t i = 0; i < count; ++i) {
     if (buckets[i].empty()) continue;
     std::ranges::sort(buckets[i], {}, &FrozenPartition::name);
-    std::uint64_t version = 0;
-    for (const FrozenPartition* partition : buckets[i]) version += partition->hash;
+    // Which partitions there are, and when one of them changed last.
+    std::uint64_t names = 0;
+    Position changed = 0;
+    for (const FrozenPartition* partition : buckets[i]) {
+      names += partition->name_hash;
+      changed = std::max(changed, partition->changed);
+    }
     parts.push_back({.name = fmt::format("partitions/{}-of-{}", i, count),
-                     .version = version,
+                     .version = names ^ static_cast<std::uint64_t>(changed),
                      .encode = [frozen, bucket = std::move(buckets[i])] {
                        ByteWriter out = begin_part(PartKind::kPartitions);
                        out.uvarlong(bucket.size());

@@ -54,11 +54,12 @@ void TopicTable::replace(TopicState& topic, TopicImage image) {
   by_id_.at_for_write(topic.image->id) = topic.image;
 }
 
-void TopicTable::add_partitions(TopicState& topic, std::int32_t count) {
+void TopicTable::add_partitions(TopicState& topic, std::int32_t count, Position position) {
   TopicImage image = *topic.image;
   for (std::int32_t i = 0; i < count; ++i) {
     PartitionState& partition =
         topic.partitions.emplace_back(TopicPartition{image.id, image.partition_count()});
+    partition.touch(position);
     image.partitions.push_back(partition.cell());
   }
   partition_count_ += static_cast<std::size_t>(count);

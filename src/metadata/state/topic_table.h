@@ -41,7 +41,7 @@ class TopicTable {
 
   // The name and the id must be new.
   TopicState& add(TopicImage image, bool log_append_time);
-  void add_partitions(TopicState& topic, std::int32_t count);
+  void add_partitions(TopicState& topic, std::int32_t count, Position position);
   void set_configs(TopicState& topic, ConfigMap configs, bool log_append_time);
   // The topic, taken out; empty when there is none.
   Topics::node_type remove(const TopicId& id);

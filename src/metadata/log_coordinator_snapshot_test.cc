@@ -1,0 +1,248 @@
+// Snapshots of a running coordinator: when they are written, what they replace, and how a broker
+// starts from them.
+#include "metadata/coordinator_harness.h"
+#include "metadata/state/test_log.h"
+#include "storage/faulty_store.h"
+#include "storage/memory_store.h"
+
+#include <fmt/format.h>
+
+namespace weir::metadata {
+namespace {
+
+using kafka::KafkaError;
+using std::chrono::seconds;
+
+// A log whose calls fail for one broker alone.
+class CuttableLog final : public MetadataLog {
+ public:
+  explicit CuttableLog(MetadataLog& log) : log_(log) {}
+  Task<Result<Appended>> append(Slice entry, Position known) override {
+    if (cut) co_return down();
+    co_return co_await log_.append(std::move(entry), known);
+  }
+  Task<Result<std::vector<LogEntry>>> read(Position after, ByteCount limit) override {
+    if (cut) co_return down();
+    co_return co_await log_.read(after, limit);
+  }
+  Task<Result<Position>> tail() override {
+    if (cut) co_return down();
+    co_return co_await log_.tail();
+  }
+  Task<void> wait_past(Position position, MonoTime deadline) override {
+    return log_.wait_past(position, deadline);
+  }
+  Task<Result<SnapshotRef>> latest_snapshot() override { return log_.latest_snapshot(); }
+  Task<Status> record_snapshot(SnapshotRef ref) override {
+    return log_.record_snapshot(std::move(ref));
+  }
+  Task<Status> trim(Position upto) override { return log_.trim(upto); }
+  Task<Result<Uuid>> cluster_id(Uuid proposal) override { return log_.cluster_id(proposal); }
+
+  bool cut = false;
+
+ private:
+  static std::unexpected<Error> down() { return fail(ErrorCode::kUnavailable, "cut"); }
+  MetadataLog& log_;
+};
+
+class SnapshotTest : public CoordinatorHarness {
+ protected:
+  static constexpr std::uint64_t kEvery = 20;  // entries
+
+  ~SnapshotTest() override {
+    for (auto& coordinator : coordinators_) run(coordinator->stop());
+  }
+  LogCoordinator& make(BrokerId broker = 1) {
+    LogCoordinatorOptions options{.broker_id = broker};
+    options.snapshots.log_entries = kEvery;
+    logs_.push_back(std::make_unique<CuttableLog>(log_));
+    stores_.push_back(std::make_unique<SnapshotStore>(store_, *logs_.back()));
+    coordinators_.push_back(std::make_unique<LogCoordinator>(
+        *logs_.back(), stores_.back().get(), clock_, Rng(++seed_), context_.get_executor(),
+        context_.get_executor(), options));
+    return *coordinators_.back();
+  }
+  LogCoordinator& start(BrokerId broker = 1) {
+    LogCoordinator& coordinator = make(broker);
+    coordinator.start();
+    EXPECT_TRUE(run(coordinator.wait_registered()));
+    return coordinator;
+  }
+  TopicId create(LogCoordinator& coordinator, const std::string& name) {
+    CreateTopics command;
+    command.topics.push_back({.name = name, .id = topic_id(name)});
+    EXPECT_TRUE(run(coordinator.submit(command)));
+    return topic_id(name);
+  }
+  void commit(LogCoordinator& coordinator, const TopicId& topic, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      auto result =
+          run(coordinator.submit(ObjectBuilder({coordinator.broker_epoch(), next_object_++})
+                                     .run(topic)
+                                     .batch(1, 7, 0, next_sequence_++)));
+      ASSERT_TRUE(result && result->batches.at(0).error == KafkaError::kNone);
+    }
+    run_for(std::chrono::milliseconds(20));
+  }
+  void cut_store() {
+    store_.set_plan([](const storage::StoreCall&) {
+      return storage::StoreFault{.error = Error{ErrorCode::kUnavailable, "no store"}};
+    });
+  }
+  Position snapshot() { return log_.image().snapshot.position; }
+
+  storage::MemoryStore memory_{clock_};
+  storage::FaultyStore store_{memory_, clock_};
+  std::vector<std::unique_ptr<CuttableLog>> logs_;
+  std::vector<std::unique_ptr<SnapshotStore>> stores_;
+  std::vector<std::unique_ptr<LogCoordinator>> coordinators_;
+  std::int64_t next_object_ = 0;
+  std::int32_t next_sequence_ = 0;
+  std::uint64_t seed_ = 0;
+};
+
+TEST_F(SnapshotTest, IsWrittenWhenTheLogHasGrownAndTheLogIsTrimmedBehindTheOneBefore) {
+  LogCoordinator& coordinator = start();
+  TopicId topic = create(coordinator, "orders");
+  commit(coordinator, topic, kEvery - 5);
+  EXPECT_EQ(snapshot(), 0);
+  commit(coordinator, topic, 10);
+  Position first = snapshot();
+  EXPECT_GE(first, static_cast<Position>(kEvery));
+  EXPECT_EQ(log_.image().trimmed, 0);
+  commit(coordinator, topic, kEvery + 1);
+  EXPECT_GE(snapshot(), first + static_cast<Position>(kEvery));
+  EXPECT_EQ(log_.image().trimmed, first);
+}
+
+TEST_F(SnapshotTest, ARestartGoesOnFromIt) {
+  LogCoordinator& before = start();
+  TopicId topic = create(before, "orders");
+  commit(before, topic, 3 * kEvery);
+  MetadataStat stat = run(before.stat());
+  EXPECT_EQ(stat.extents, 3 * kEvery);
+  run(before.stop());
+  ASSERT_GT(log_.image().trimmed, 0);
+  LogCoordinator& after = make();
+  after.start();
+  ASSERT_TRUE(run(after.wait_registered()));
+  EXPECT_EQ(after.image()->topic("orders")->partition(0)->view().high_watermark,
+            3 * static_cast<Offset>(kEvery));
+  EXPECT_EQ(run(after.stat()).live_bytes, stat.live_bytes);
+  commit(after, topic, 5);  // the producer is still known
+}
+
+TEST_F(SnapshotTest, AllBrokersHaveOneStateAtOnePosition) {
+  LogCoordinator& one = start(1);
+  TopicId topic = create(one, "orders");
+  commit(one, topic, 2 * kEvery + 7);
+  LogCoordinator& two = start(2);  // from the snapshot and the rest
+  ASSERT_TRUE(run(one.catch_up()));
+  ASSERT_TRUE(run(two.catch_up()));
+  EXPECT_EQ(run(one.stat()), run(two.stat()));
+}
+
+TEST_F(SnapshotTest, OnlyTheFirstLiveBrokerWrites) {
+  LogCoordinator& two = start(2);
+  LogCoordinator& one = start(1);
+  TopicId topic = create(two, "orders");
+  commit(two, topic, kEvery + 2);
+  ASSERT_GT(snapshot(), 0);
+  EXPECT_TRUE(log_.image().snapshot.manifest_key.ends_with(fmt::format("-{}", one.broker_epoch())))
+      << log_.image().snapshot.manifest_key;
+}
+
+TEST_F(SnapshotTest, AFailureIsTriedAgainAndCommitsGoOn) {
+  LogCoordinator& coordinator = start();
+  TopicId topic = create(coordinator, "orders");
+  cut_store();
+  commit(coordinator, topic, kEvery + 5);
+  EXPECT_EQ(snapshot(), 0);
+  EXPECT_TRUE(coordinator.status());
+  store_.set_plan({});
+  run_for(seconds(31));
+  EXPECT_GT(snapshot(), 0);
+}
+
+TEST_F(SnapshotTest, ABrokerStartsWhenTheStoreDoes) {
+  LogCoordinator& before = start();
+  TopicId topic = create(before, "orders");
+  commit(before, topic, 3 * kEvery);
+  run(before.stop());
+  cut_store();
+  LogCoordinator& after = make();
+  after.start();
+  run_for(seconds(5));
+  EXPECT_EQ(after.status().error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(after.status().error().message.find("no store"), std::string::npos);
+  store_.set_plan({});
+  EXPECT_TRUE(run(after.wait_registered()));
+  EXPECT_NE(after.image()->topic("orders"), nullptr);
+}
+
+TEST_F(SnapshotTest, ALostSnapshotDoesNotMatterWhileTheLogIsWhole) {
+  LogCoordinator& before = start();
+  TopicId topic = create(before, "orders");
+  commit(before, topic, kEvery + 5);
+  run(before.stop());
+  MemoryLog::Image image = log_.image();
+  ASSERT_GT(image.snapshot.position, 0);
+  ASSERT_EQ(image.trimmed, 0);
+  ASSERT_TRUE(run(store_.remove({image.snapshot.manifest_key})));
+  LogCoordinator& after = start();
+  EXPECT_EQ(after.image()->topic("orders")->partition(0)->view().high_watermark,
+            static_cast<Offset>(kEvery) + 5);
+}
+
+TEST_F(SnapshotTest, ALostSnapshotOfATrimmedLogIsReported) {
+  LogCoordinator& before = start();
+  TopicId topic = create(before, "orders");
+  commit(before, topic, 3 * kEvery);
+  run(before.stop());
+  ASSERT_GT(log_.image().trimmed, 0);
+  ASSERT_TRUE(run(store_.remove({log_.image().snapshot.manifest_key})));
+  LogCoordinator& after = make();
+  after.start();
+  run_for(seconds(3));
+  EXPECT_EQ(after.status().error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(run(after.submit(Heartbeat{})).error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(SnapshotTest, ABrokerThatFellBehindTheTrimmedLogTakesTheSnapshot) {
+  struct Listener final : CommitListener {
+    void on_partitions_advanced(std::span<const TopicPartition> advanced) override {
+      partitions += advanced.size();
+    }
+    void on_image_changed() override { ++images; }
+    std::size_t partitions = 0;
+    int images = 0;
+  } listener;
+  LogCoordinator& one = start(1);
+  LogCoordinator& two = make(2);
+  two.add_listener(listener);
+  two.start();
+  ASSERT_TRUE(run(two.wait_registered()));
+  CuttableLog& log_of_two = *logs_.back();
+  TopicId topic = create(one, "orders");
+  commit(one, topic, 2);
+  ASSERT_TRUE(run(two.catch_up()));
+  auto held = two.image()->topic("orders");
+  log_of_two.cut = true;
+  commit(one, topic, 4 * kEvery);
+  ASSERT_GT(log_.image().trimmed, two.applied());
+  listener = {};
+  log_of_two.cut = false;
+  run_until([&] { return two.applied() >= one.applied(); });
+  EXPECT_EQ(two.image()->topic("orders")->partition(0)->view().high_watermark,
+            4 * static_cast<Offset>(kEvery) + 2);
+  EXPECT_EQ(run(one.stat()), run(two.stat()));
+  EXPECT_GE(listener.images, 1);
+  EXPECT_GE(listener.partitions, 1U);
+  EXPECT_TRUE(two.status());
+  EXPECT_TRUE(run(two.submit(Heartbeat{})));
+  run(two.stop());
+}
+
+}  // namespace
+}  // namespace weir::metadata

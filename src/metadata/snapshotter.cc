@@ -1,0 +1,162 @@
+#include "metadata/snapshotter.h"
+
+#include "runtime/log.h"
+#include "runtime/run_on.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace weir::metadata {
+
+Snapshotter::Snapshotter(SnapshotStore& store, MetadataLog& log, Replayer& replayer, Clock& clock,
+                         Executor blocking, SnapshotterOptions options)
+    : store_(store),
+      log_(log),
+      replayer_(replayer),
+      clock_(clock),
+      blocking_(std::move(blocking)),
+      options_(options) {}
+
+Task<Result<std::optional<State>>> Snapshotter::load() {
+  MonoTime begin = clock_.now();
+  WEIR_CO_TRY(LoadedSnapshot loaded, co_await store_.load_latest());
+  if (loaded.snapshot.ref.manifest_key.empty()) co_return std::optional<State>();
+  // All parts at once: the executor has several threads.
+  std::vector<OneShot<Result<DecodedPart>>> decoding;
+  for (Slice& chunk : loaded.chunks) {
+    auto& done = decoding.emplace_back();
+    boost::asio::post(blocking_,
+                      [done, chunk = std::move(chunk)]() mutable { done.set(decode_part(chunk)); });
+  }
+  std::vector<DecodedPart> parts;
+  Status failed;
+  for (auto& part : decoding) {
+    auto decoded = co_await part.wait();
+    if (decoded) {
+      parts.push_back(std::move(*decoded));
+    } else if (failed) {
+      failed = std::unexpected(decoded.error());
+    }
+  }
+  WEIR_CO_CHECK(failed);
+  auto assembled = co_await run_on(blocking_, [&parts] { return assemble(std::move(parts)); });
+  if (!assembled) co_return std::unexpected(assembled.error());
+  Versions versions;
+  for (const SnapshotPart& part :
+       plan_snapshot(std::make_shared<const FrozenState>(freeze(*assembled)))) {
+    versions[part.name] = part.version;
+  }
+  log::info(
+      "metadata.snapshot.loaded",
+      {{"position", loaded.snapshot.ref.position},
+       {"chunks", loaded.snapshot.manifest.chunks.size()},
+       {"took_ms",
+        std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - begin).count()}});
+  adopt(std::move(loaded.snapshot), std::move(versions));
+  co_return std::optional(std::move(*assembled));
+}
+
+void Snapshotter::adopt(Snapshot snapshot, Versions versions) {
+  base_position_ = snapshot.ref.position;
+  base_ = std::move(snapshot);
+  base_versions_ = std::move(versions);
+}
+
+bool Snapshotter::is_due(BrokerId broker) const {
+  // The first of the live brokers writes; where it does not, the next one does a while later.
+  std::uint64_t rank = 1;
+  for (const auto& [id, other] : replayer_.state().tables().brokers) {
+    if (id < broker && !other.fenced) ++rank;
+  }
+  auto entries = static_cast<std::uint64_t>(replayer_.position() - base_position_);
+  return entries >= options_.log_entries * rank ||
+         replayer_.applied_bytes() - base_bytes_ >= options_.log_bytes * rank;
+}
+
+void Snapshotter::consider(BrokerId broker) {
+  if (is_due(broker)) due_.notify();
+}
+
+std::vector<ChunkSource> Snapshotter::sources(std::vector<SnapshotPart> parts,
+                                              Versions& versions) const {
+  std::vector<ChunkSource> out;
+  for (SnapshotPart& part : parts) {
+    auto before = base_versions_.find(part.name);
+    bool same =
+        part.version != 0 && before != base_versions_.end() && before->second == part.version;
+    versions[part.name] = part.version;
+    ChunkSource& source = out.emplace_back();
+    source.name = std::move(part.name);
+    if (!same) source.make = std::move(part.encode);
+  }
+  return out;
+}
+
+Task<Status> Snapshotter::take(BrokerEpoch epoch) {
+  MonoTime begin = clock_.now();
+  auto frozen = std::make_shared<const FrozenState>(freeze(replayer_.state()));
+  ByteCount bytes = replayer_.applied_bytes();
+  auto froze = clock_.now() - begin;
+  Position position = frozen->position;
+  Position previous = base_.ref.position;
+  auto parts = co_await run_on(blocking_, [frozen = std::move(frozen)]() mutable {
+    return plan_snapshot(std::move(frozen));
+  });
+  Versions versions;
+  // A strand: the store's tasks share what they count.
+  auto strand = boost::asio::make_strand(blocking_);
+  auto written = co_await boost::asio::co_spawn(
+      strand, store_.write(position, epoch, sources(std::move(parts), versions), base_),
+      boost::asio::use_awaitable);
+  if (!written) {
+    // Another broker was faster, or its pruning was: go on from what there is.
+    if (written.error().code == ErrorCode::kConflict) {
+      WEIR_CO_TRY(Snapshot latest, co_await store_.latest());
+      adopt(std::move(latest), {});
+      base_bytes_ = bytes;
+    }
+    co_return std::unexpected(written.error());
+  }
+  log::info(
+      "metadata.snapshot.written",
+      {{"position", position},
+       {"chunks", written->snapshot.manifest.chunks.size()},
+       {"chunks_written", written->chunks_written},
+       {"bytes_written", written->bytes_written},
+       {"frozen_us", std::chrono::duration_cast<std::chrono::microseconds>(froze).count()},
+       {"took_ms",
+        std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - begin).count()}});
+  adopt(std::move(written->snapshot), std::move(versions));
+  base_bytes_ = bytes;
+  co_await clean_up(previous);
+  co_return Status{};
+}
+
+// The log stays readable from the snapshot before, for brokers that are a little behind. What fails
+// here is done after the next.
+Task<void> Snapshotter::clean_up(Position previous) {
+  if (previous > 0) {
+    if (Status trimmed = co_await log_.trim(previous); !trimmed) {
+      log::warn("metadata.log.trim.failed", {{"position", previous}, {"error", trimmed.error()}});
+    }
+  }
+  if (auto pruned = co_await store_.prune(); !pruned) {
+    log::warn("metadata.snapshot.prune.failed", {{"error", pruned.error()}});
+  }
+}
+
+Task<void> Snapshotter::run(TaskGroup& group, BrokerId broker) {
+  while (!group.stopping()) {
+    co_await due_.wait();
+    if (group.stopping() || !is_due(broker)) continue;
+    BrokerEpoch epoch = replayer_.state().tables().brokers.at(broker).image.epoch;
+    Status taken = co_await take(epoch);
+    if (taken || taken.error().code == ErrorCode::kConflict) continue;
+    log::warn("metadata.snapshot.failed", {{"error", taken.error()}});
+    co_await group.sleep(clock_, options_.retry);
+    due_.notify();
+  }
+}
+
+}  // namespace weir::metadata

@@ -1,0 +1,67 @@
+// Snapshots of the state, so that a start does not replay the whole log: loads the latest one, and
+// writes a new one in the background when the log has grown enough; then the log is trimmed and
+// older snapshots are pruned. Lives on the coordinator's executor, which it holds up for the
+// milliseconds of a freeze only; encoding and hashing happen on the blocking one.
+#pragma once
+#include "metadata/replayer.h"
+#include "metadata/snapshot_store.h"
+#include "metadata/state/snapshot_codec.h"
+#include "runtime/clock.h"
+#include "runtime/notifier.h"
+#include "runtime/task_group.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace weir::metadata {
+
+struct SnapshotterOptions {
+  // A snapshot is due when the log has grown by so much since the last one.
+  ByteCount log_bytes = 16_MiB;
+  std::uint64_t log_entries = 50'000;
+  // After a failure.
+  Duration retry = std::chrono::seconds(30);
+};
+
+class Snapshotter {
+ public:
+  Snapshotter(SnapshotStore& store, MetadataLog& log, Replayer& replayer, Clock& clock,
+              Executor blocking, SnapshotterOptions options);
+
+  // The state of the latest snapshot; nothing where there is none. kNotFound and kCorrupt: it is
+  // lost.
+  Task<Result<std::optional<State>>> load();
+  // Writes snapshots when they are due, until the group stops.
+  Task<void> run(TaskGroup& group, BrokerId broker);
+  // After entries were applied.
+  void consider(BrokerId broker);
+  // Lets run() see that the group stops.
+  void wake() { due_.notify(); }
+  // Writes one now.
+  Task<Status> take(BrokerEpoch epoch);
+
+ private:
+  using Versions = std::unordered_map<std::string, std::uint64_t>;
+
+  [[nodiscard]] bool is_due(BrokerId broker) const;
+  // What of the parts has to be written; the versions of all of them.
+  std::vector<ChunkSource> sources(std::vector<SnapshotPart> parts, Versions& versions) const;
+  void adopt(Snapshot snapshot, Versions versions);
+  Task<void> clean_up(Position previous);
+
+  SnapshotStore& store_;
+  MetadataLog& log_;
+  Replayer& replayer_;
+  Clock& clock_;
+  const Executor blocking_;
+  const SnapshotterOptions options_;
+  Notifier due_;
+  Snapshot base_;
+  Versions base_versions_;
+  ByteCount base_bytes_ = 0;  // Replayer::applied_bytes() then
+  Position base_position_ = 0;
+};
+
+}  // namespace weir::metadata
