@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -13,6 +14,12 @@
 #include <memory>
 
 namespace weir::storage {
+namespace {
+
+// Most bytes of one write.
+constexpr std::size_t kWriteStep = 2UL << 20;
+
+}  // namespace
 
 Fd::~Fd() {
   if (fd_ >= 0) ::close(fd_);
@@ -50,27 +57,40 @@ Result<Fd> open_at(int folder, const std::string& path, int flags) {
 }
 
 Status write_chain(int file, const Chain& chain, std::string_view path) {
-  std::array<iovec, IOV_MAX> parts{};
   const std::vector<Slice>& slices = chain.slices();
-  std::size_t next = 0;   // the first slice not in parts
-  std::size_t count = 0;  // parts filled
-  std::size_t begin = 0;  // parts written
-  while (true) {
-    if (begin == count) {
-      for (begin = count = 0; count < parts.size() && next < slices.size(); ++count, ++next) {
-        parts[count] = {const_cast<std::byte*>(slices[next].data()), slices[next].size()};
-      }
-      if (count == 0) return {};
+  std::array<iovec, IOV_MAX> parts{};
+  std::size_t index = 0;  // where the next byte is: in this slice,
+  std::size_t skip = 0;   // behind so many of its bytes
+  off_t at = 0;           // in the file
+  off_t begun = 0;        // the disk was told to begin with what lies before
+  while (index < slices.size()) {
+    std::size_t count = 0;
+    std::size_t from = skip;
+    std::size_t room = kWriteStep;
+    for (std::size_t i = index; i < slices.size() && count < parts.size() && room > 0; ++i) {
+      std::size_t length = std::min(slices[i].size() - from, room);
+      parts[count++] = {const_cast<std::byte*>(slices[i].data() + from), length};
+      room -= length;
+      from = 0;
     }
-    ssize_t written = ::writev(file, &parts[begin], static_cast<int>(count - begin));
+    ssize_t written = ::writev(file, parts.data(), static_cast<int>(count));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return std::unexpected(io_error(errno, "write", path));
-    auto left = static_cast<std::size_t>(written);
-    while (begin < count && left >= parts[begin].iov_len) left -= parts[begin++].iov_len;
-    if (left == 0) continue;
-    parts[begin].iov_base = static_cast<std::byte*>(parts[begin].iov_base) + left;
-    parts[begin].iov_len -= left;
+    for (auto left = static_cast<std::size_t>(written); left > 0;) {
+      std::size_t step = std::min(left, slices[index].size() - skip);
+      left -= step;
+      skip += step;
+      if (skip < slices[index].size()) continue;
+      ++index;
+      skip = 0;
+    }
+    at += written;
+    if (at - begun < static_cast<off_t>(kWriteStep) || index == slices.size()) continue;
+    // A hint: the disk begins while the next step is copied. Saves a third of the time of 8 MiB.
+    ::sync_file_range(file, begun, at - begun, SYNC_FILE_RANGE_WRITE);
+    begun = at;
   }
+  return {};
 }
 
 Result<Slice> read_range(int file, std::uint64_t from, std::size_t count, std::string_view path) {

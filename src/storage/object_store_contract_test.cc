@@ -54,6 +54,24 @@ TEST_P(ObjectStoreContract, KeepsTheOrderOfThousandsOfSlices) {
   EXPECT_EQ(get("many"), expected);
 }
 
+TEST_P(ObjectStoreContract, LargeObjectsOfUnevenSlicesAreWhole) {
+  Rng rng(11);
+  Chain body;
+  for (std::size_t size : {1U, 5'000'000U, 3U, 2'097'152U, 77'777U, 1'500'000U}) {
+    std::string part(size, '\0');
+    for (char& c : part) c = static_cast<char>(rng.next());
+    body.append(Slice::copy_of(part));
+  }
+  ASSERT_TRUE(run(store().put("large", body)));
+  auto got = run(store().get("large"));
+  ASSERT_TRUE(got);
+  EXPECT_TRUE(as_text(got->bytes()) == as_text(body.flatten().bytes()));
+  std::uint64_t from = 4'999'990;
+  auto range = run(store().get_range("large", {from, 20}));
+  ASSERT_TRUE(range);
+  EXPECT_EQ(as_text(range->bytes()), as_text(body.flatten().bytes().subspan(from, 20)));
+}
+
 TEST_P(ObjectStoreContract, AbsentObjectsAreNotFound) {
   ASSERT_TRUE(put("a/b", "x"));
   for (const char* key : {"nothing", "a", "a/c", "a/b/c"}) {
