@@ -46,7 +46,7 @@ FramedConnection::FramedConnection(std::unique_ptr<Stream> stream,
 
 Task<Status> FramedConnection::run() {
   handler_.opened(context_);
-  deadline_.set(active_at_ + limits_.idle);
+  if (limits_.idle >= Duration::zero()) deadline_.set(active_at_ + limits_.idle);
   tasks_.spawn(context_.executor, write_loop());
   co_await read_loop();
   reading_ = false;

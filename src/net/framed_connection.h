@@ -26,8 +26,8 @@ namespace weir::net {
 
 struct ConnectionLimits {
   FrameLimits frame;
-  // connections.max.idle.ms: nothing read, nothing written, and no request waits for the broker. It
-  // also ends connections whose client does not read its responses.
+  // connections.max.idle.ms: nothing read, nothing written, and no request waits for the broker.
+  // It also ends connections whose client does not read its responses. Negative: never.
   Duration idle = std::chrono::minutes(10);
   // Requests without a response; more are not read.
   std::size_t unanswered_max = 256;

@@ -279,6 +279,13 @@ TEST_F(FramedConnectionTest, ClosesWhenIdle) {
   EXPECT_EQ(received(), "(end)");
 }
 
+TEST_F(FramedConnectionTest, IdlenessMayBeUnlimited) {
+  limits_.idle = std::chrono::milliseconds(-1);  // as Kafka takes it
+  open();
+  advance(minutes(100'000));
+  EXPECT_EQ(ended(), "(runs)");
+}
+
 TEST_F(FramedConnectionTest, WaitingForTheBrokerIsNotIdle) {
   open();
   send(wire({"long poll"}));
