@@ -66,7 +66,7 @@ std::string suggestion(Scope scope, std::string_view name) {
   std::size_t best_distance = std::max<std::size_t>(2, name.size() / 4) + 1;
   for (const ConfigKey& key : keys(scope)) {
     // Each character that one has more is an edit.
-    const auto [shorter, longer] = std::minmax(name.size(), key.name.size());
+    const auto [shorter, longer] = std::minmax({name.size(), key.name.size()});
     if (longer - shorter >= best_distance) continue;
     const std::size_t d = distance(name, key.name);
     if (d < best_distance) {

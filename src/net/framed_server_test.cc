@@ -317,6 +317,9 @@ TEST_F(FramedServerTest, AcceptsAgainAfterDescriptorsRanOut) {
     if (line.contains("listener.accept.failed")) failed = true;
   }});
   start();
+#if __has_feature(undefined_behavior_sanitizer)
+  GTEST_SKIP() << "UBSan's vtable check opens a pipe and takes its failure for a bad object";
+#endif
   auto early = connect();
   EXPECT_EQ(echo(*early, "early"), "early");
   rlimit before{};
