@@ -46,6 +46,12 @@ std::uint64_t connection_slots(const config::ConnectionConfig& config) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(config.max_connections, 1));
 }
 
+metadata::SnapshotterOptions snapshot_options(const config::MetadataConfig& metadata) {
+  return {.log_bytes = static_cast<ByteCount>(metadata.snapshot_after_bytes),
+          .log_entries = static_cast<std::uint64_t>(metadata.snapshot_after_entries),
+          .interval = std::chrono::milliseconds(metadata.snapshot_after_ms)};
+}
+
 }  // namespace
 
 struct BrokerProcess::Parts {
@@ -144,7 +150,7 @@ void BrokerProcess::Parts::make_coordinator() {
                                           .endpoints = {},
                                           .rack = config.broker.rack,
                                           .appender = {},
-                                          .snapshots = {}};
+                                          .snapshots = snapshot_options(config.broker.metadata)};
   for (const config::Listener& listener : config.broker.listeners) {
     options.endpoints.push_back({.listener = listener.name,
                                  .host = listener.advertised.host,

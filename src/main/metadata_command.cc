@@ -1,8 +1,11 @@
 #include "main/metadata_command.h"
 
 #include "metadata/log/open_metadata_log.h"
-#include "metadata/state/published_state.h"
+#include "metadata/snapshot_load.h"
+#include "metadata/snapshot_store.h"
+#include "metadata/state/stat.h"
 #include "metadata/state/state.h"
+#include "storage/open_object_store.h"
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -11,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ostream>
 
 namespace weir {
@@ -20,10 +24,25 @@ constexpr ByteCount kReadBytes = 4_MiB;
 
 struct MetadataOptions {
   std::string log_url;
-  metadata::Position after = 0;
+  std::string store_url;
+  std::optional<metadata::Position> after;
 };
 
 using OnEntry = std::function<Status(const metadata::LogEntry&)>;
+
+// The position before the first entry that is still there.
+Task<Result<metadata::Position>> trimmed_upto(metadata::MetadataLog& log) {
+  WEIR_CO_TRY(metadata::SnapshotRef latest, co_await log.latest_snapshot());
+  metadata::Position gone = -1;
+  metadata::Position kept = latest.position;  // the log is never trimmed beyond it
+  while (gone + 1 < kept) {
+    metadata::Position middle = gone + (kept - gone) / 2;
+    auto read = co_await log.read(middle, 1);
+    if (!read && read.error().code != ErrorCode::kNotFound) co_return std::unexpected(read.error());
+    (read ? kept : gone) = middle;
+  }
+  co_return kept;
+}
 
 // Every entry that stands in the log now, in order.
 Task<Status> for_each_entry(metadata::MetadataLog& log, metadata::Position after,
@@ -40,73 +59,85 @@ Task<Status> for_each_entry(metadata::MetadataLog& log, metadata::Position after
   co_return Status{};
 }
 
-Status walk(const MetadataOptions& options, SystemClock& clock, OnEntry on_entry) {
-  WEIR_TRY(auto log, metadata::open_metadata_log(options.log_url, clock));
-  boost::asio::io_context loop;
-  Status result;
-  boost::asio::co_spawn(loop, for_each_entry(*log, options.after, std::move(on_entry)),
-                        [&](const std::exception_ptr& error, Status ended) {
-                          if (error) std::rethrow_exception(error);
-                          result = std::move(ended);
-                        });
-  loop.run();
-  return result;
+Task<Status> dump_entries(metadata::MetadataLog& log, std::optional<metadata::Position> after,
+                          Output output) {
+  if (!after) {
+    WEIR_CO_TRY(after, co_await trimmed_upto(log));
+  }
+  co_return co_await for_each_entry(log, *after,
+                                    [output](const metadata::LogEntry& entry) -> Status {
+                                      WEIR_TRY(std::string line, metadata::record_to_json(entry));
+                                      *output.out << line << '\n';
+                                      return {};
+                                    });
 }
 
-ExitCode report(const Status& status, Output output) {
-  if (status) return ExitCode::kSuccess;
-  *output.err << status.error().to_string() << '\n';
+Task<Result<metadata::State>> load_snapshot(metadata::MetadataLog& log, storage::ObjectStore& store,
+                                            Executor executor) {
+  metadata::SnapshotStore snapshots(store, log);
+  WEIR_CO_TRY(metadata::LoadedSnapshot loaded, co_await snapshots.load_latest());
+  if (loaded.snapshot.ref.manifest_key.empty()) co_return metadata::State();
+  co_return co_await metadata::decode_snapshot(std::move(loaded.chunks), executor);
+}
+
+// The state at the end of the log, from the latest snapshot where the log does not go back to its
+// beginning.
+Task<Status> print_stat(metadata::MetadataLog& log, const MetadataOptions& options, Clock& clock,
+                        Executor executor, Output output) {
+  WEIR_CO_TRY(metadata::Position trimmed, co_await trimmed_upto(log));
+  metadata::State state;
+  if (trimmed > 0) {
+    if (options.store_url.empty()) {
+      co_return fail(ErrorCode::kInvalid,
+                     fmt::format("the log begins after position {}; what was before is in a "
+                                 "snapshot in the object store: give it with --store, as in "
+                                 "object.store.url",
+                                 trimmed));
+    }
+    WEIR_CO_TRY(auto store, storage::open_object_store(options.store_url, clock, executor));
+    WEIR_CO_TRY(state, co_await load_snapshot(log, *store, executor));
+  }
+  WEIR_CO_CHECK(co_await for_each_entry(log, state.position(),
+                                        [&](const metadata::LogEntry& entry) -> Status {
+                                          WEIR_CHECK(state.apply(entry, -1));
+                                          return {};
+                                        }));
+  *output.out << metadata::to_json(metadata::stat_of(state)) << '\n';
+  co_return Status{};
+}
+
+ExitCode run(const MetadataOptions& options, Output output,
+             const std::function<Task<Status>(metadata::MetadataLog&, Clock&, Executor)>& work) {
+  SystemClock clock;
+  Status result;
+  auto log = metadata::open_metadata_log(options.log_url, clock);
+  if (log) {
+    boost::asio::io_context loop;
+    boost::asio::co_spawn(loop, work(**log, clock, loop.get_executor()),
+                          [&](const std::exception_ptr& error, Status ended) {
+                            if (error) std::rethrow_exception(error);
+                            result = std::move(ended);
+                          });
+    loop.run();
+  } else {
+    result = std::unexpected(log.error());
+  }
+  if (result) return ExitCode::kSuccess;
+  *output.err << result.error().to_string() << '\n';
   return ExitCode::kFailure;
 }
 
 ExitCode dump(const MetadataOptions& options, Output output) {
-  SystemClock clock;
-  return report(walk(options, clock,
-                     [output](const metadata::LogEntry& entry) -> Status {
-                       WEIR_TRY(std::string line, metadata::record_to_json(entry));
-                       *output.out << line << '\n';
-                       return {};
-                     }),
-                output);
-}
-
-void print(metadata::State& state, std::uint64_t entries, ByteCount bytes, Output output) {
-  metadata::PublishedState readers;
-  state.publish_all(readers);
-  auto image = readers.image();
-  std::size_t partitions = 0;
-  std::size_t extents = 0;
-  ByteCount records = 0;
-  image->topics_by_id.for_each([&](const TopicId&, const auto& topic) {
-    for (std::int32_t i = 0; i < topic->partition_count(); ++i) {
-      auto view = topic->partition(i)->view();
-      ++partitions;
-      extents += view.extents.size();
-      records += view.live_bytes;
-    }
+  return run(options, output, [&](metadata::MetadataLog& log, Clock&, const Executor&) {
+    return dump_entries(log, options.after, output);
   });
-  *output.out << fmt::format(
-      "cluster {}\nposition {}\nentries {} ({} bytes)\nstate hash {:016x}\nbrokers {}\ntopics "
-      "{}\npartitions {}\n"
-      "extents {} ({} bytes of records)\ngroups {}\n",
-      image->cluster_id.to_string(), state.position(), entries, bytes, state.hash(),
-      image->brokers.size(), image->topics_by_id.size(), partitions, extents, records,
-      readers.group_ids().size());
 }
 
 ExitCode stat(const MetadataOptions& options, Output output) {
-  SystemClock clock;
-  metadata::State state;
-  std::uint64_t entries = 0;
-  ByteCount bytes = 0;
-  Status walked = walk(options, clock, [&](const metadata::LogEntry& entry) -> Status {
-    ++entries;
-    bytes += entry.bytes.size();
-    WEIR_CHECK(state.apply(entry, -1));
-    return {};
-  });
-  if (walked) print(state, entries, bytes, output);
-  return report(walked, output);
+  return run(options, output,
+             [&](metadata::MetadataLog& log, Clock& clock, const Executor& executor) {
+               return print_stat(log, options, clock, executor, output);
+             });
 }
 
 CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& help,
@@ -124,11 +155,17 @@ void add_metadata_command(CLI::App& app, Output output, ExitCode& result) {
   CLI::App* command = app.add_subcommand("metadata", "Look into a metadata log");
   command->require_subcommand(1);
   auto options = std::make_shared<MetadataOptions>();
-  add_verb(*command, "stat", "Print what the state holds at the end of the log", options)
-      ->callback([options, output, &result] { result = stat(*options, output); });
+  CLI::App* counting =
+      add_verb(*command, "stat", "Print what the state holds at the end of the log", options);
+  counting
+      ->add_option("--store", options->store_url,
+                   "The object store, as in object.store.url: for a log that was trimmed")
+      ->type_name("URL");
+  counting->callback([options, output, &result] { result = stat(*options, output); });
   CLI::App* dumping =
       add_verb(*command, "dump", "Print the entries, a JSON document a line", options);
-  dumping->add_option("--after", options->after, "Begin behind this position");
+  dumping->add_option("--after", options->after,
+                      "Begin behind this position; default: the first entry that is kept");
   dumping->callback([options, output, &result] { result = dump(*options, output); });
 }
 

@@ -56,6 +56,7 @@ class SnapshotTest : public CoordinatorHarness {
   LogCoordinator& make(BrokerId broker = 1) {
     LogCoordinatorOptions options{.broker_id = broker};
     options.snapshots.log_entries = kEvery;
+    options.snapshots.interval = interval_;
     logs_.push_back(std::make_unique<CuttableLog>(log_));
     stores_.push_back(std::make_unique<SnapshotStore>(store_, *logs_.back()));
     coordinators_.push_back(std::make_unique<LogCoordinator>(
@@ -100,6 +101,7 @@ class SnapshotTest : public CoordinatorHarness {
   std::int64_t next_object_ = 0;
   std::int32_t next_sequence_ = 0;
   std::uint64_t seed_ = 0;
+  Duration interval_ = Duration::zero();
 };
 
 TEST_F(SnapshotTest, IsWrittenWhenTheLogHasGrownAndTheLogIsTrimmedBehindTheOneBefore) {
@@ -151,6 +153,21 @@ TEST_F(SnapshotTest, OnlyTheFirstLiveBrokerWrites) {
   ASSERT_GT(snapshot(), 0);
   EXPECT_TRUE(log_.image().snapshot.manifest_key.ends_with(fmt::format("-{}", one.broker_epoch())))
       << log_.image().snapshot.manifest_key;
+}
+
+TEST_F(SnapshotTest, IsWrittenAfterATimeOnlyWhenThereIsSomethingNew) {
+  interval_ = seconds(60);
+  LogCoordinator& coordinator = start();
+  run_for(seconds(50));
+  EXPECT_EQ(snapshot(), 0);
+  run_for(seconds(11));  // the registration is new
+  Position first = snapshot();
+  EXPECT_GT(first, 0);
+  run_for(seconds(130));
+  EXPECT_EQ(snapshot(), first);
+  create(coordinator, "orders");
+  run_for(seconds(61));
+  EXPECT_GT(snapshot(), first);
 }
 
 TEST_F(SnapshotTest, AFailureIsTriedAgainAndCommitsGoOn) {

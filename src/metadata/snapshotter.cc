@@ -1,5 +1,6 @@
 #include "metadata/snapshotter.h"
 
+#include "metadata/snapshot_load.h"
 #include "runtime/log.h"
 #include "runtime/run_on.h"
 
@@ -16,35 +17,17 @@ Snapshotter::Snapshotter(SnapshotStore& store, MetadataLog& log, Replayer& repla
       replayer_(replayer),
       clock_(clock),
       blocking_(std::move(blocking)),
-      options_(options) {}
+      options_(options),
+      base_time_(clock.now()) {}
 
 Task<Result<std::optional<State>>> Snapshotter::load() {
   MonoTime begin = clock_.now();
   WEIR_CO_TRY(LoadedSnapshot loaded, co_await store_.load_latest());
   if (loaded.snapshot.ref.manifest_key.empty()) co_return std::optional<State>();
-  // All parts at once: the executor has several threads.
-  std::vector<OneShot<Result<DecodedPart>>> decoding;
-  for (Slice& chunk : loaded.chunks) {
-    auto& done = decoding.emplace_back();
-    boost::asio::post(blocking_,
-                      [done, chunk = std::move(chunk)]() mutable { done.set(decode_part(chunk)); });
-  }
-  std::vector<DecodedPart> parts;
-  Status failed;
-  for (auto& part : decoding) {
-    auto decoded = co_await part.wait();
-    if (decoded) {
-      parts.push_back(std::move(*decoded));
-    } else if (failed) {
-      failed = std::unexpected(decoded.error());
-    }
-  }
-  WEIR_CO_CHECK(failed);
-  auto assembled = co_await run_on(blocking_, [&parts] { return assemble(std::move(parts)); });
-  if (!assembled) co_return std::unexpected(assembled.error());
+  WEIR_CO_TRY(State state, co_await decode_snapshot(std::move(loaded.chunks), blocking_));
   Versions versions;
   for (const SnapshotPart& part :
-       plan_snapshot(std::make_shared<const FrozenState>(freeze(*assembled)))) {
+       plan_snapshot(std::make_shared<const FrozenState>(freeze(state)))) {
     versions[part.name] = part.version;
   }
   log::info(
@@ -53,14 +36,16 @@ Task<Result<std::optional<State>>> Snapshotter::load() {
        {"chunks", loaded.snapshot.manifest.chunks.size()},
        {"took_ms",
         std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - begin).count()}});
-  adopt(std::move(loaded.snapshot), std::move(versions));
-  co_return std::optional(std::move(*assembled));
+  adopt(std::move(loaded.snapshot), std::move(versions), replayer_.applied_bytes());
+  co_return std::optional(std::move(state));
 }
 
-void Snapshotter::adopt(Snapshot snapshot, Versions versions) {
+void Snapshotter::adopt(Snapshot snapshot, Versions versions, ByteCount applied_bytes) {
   base_position_ = snapshot.ref.position;
   base_ = std::move(snapshot);
   base_versions_ = std::move(versions);
+  base_bytes_ = applied_bytes;
+  base_time_ = clock_.now();
 }
 
 bool Snapshotter::is_due(BrokerId broker) const {
@@ -70,8 +55,10 @@ bool Snapshotter::is_due(BrokerId broker) const {
     if (id < broker && !other.fenced) ++rank;
   }
   auto entries = static_cast<std::uint64_t>(replayer_.position() - base_position_);
+  if (entries == 0) return false;
   return entries >= options_.log_entries * rank ||
-         replayer_.applied_bytes() - base_bytes_ >= options_.log_bytes * rank;
+         replayer_.applied_bytes() - base_bytes_ >= options_.log_bytes * rank ||
+         (has_interval() && clock_.now() - base_time_ >= options_.interval * rank);
 }
 
 void Snapshotter::consider(BrokerId broker) {
@@ -113,8 +100,7 @@ Task<Status> Snapshotter::take(BrokerEpoch epoch) {
     // Another broker was faster, or its pruning was: go on from what there is.
     if (written.error().code == ErrorCode::kConflict) {
       WEIR_CO_TRY(Snapshot latest, co_await store_.latest());
-      adopt(std::move(latest), {});
-      base_bytes_ = bytes;
+      adopt(std::move(latest), {}, bytes);
     }
     co_return std::unexpected(written.error());
   }
@@ -127,8 +113,7 @@ Task<Status> Snapshotter::take(BrokerEpoch epoch) {
        {"frozen_us", std::chrono::duration_cast<std::chrono::microseconds>(froze).count()},
        {"took_ms",
         std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - begin).count()}});
-  adopt(std::move(written->snapshot), std::move(versions));
-  base_bytes_ = bytes;
+  adopt(std::move(written->snapshot), std::move(versions), bytes);
   co_await clean_up(previous);
   co_return Status{};
 }
@@ -148,10 +133,16 @@ Task<void> Snapshotter::clean_up(Position previous) {
 
 Task<void> Snapshotter::run(TaskGroup& group, BrokerId broker) {
   while (!group.stopping()) {
-    co_await due_.wait();
+    if (has_interval()) {
+      co_await due_.wait_until(clock_, clock_.now() + options_.interval);
+    } else {
+      co_await due_.wait();
+    }
     if (group.stopping() || !is_due(broker)) continue;
-    BrokerEpoch epoch = replayer_.state().tables().brokers.at(broker).image.epoch;
-    Status taken = co_await take(epoch);
+    const auto& brokers = replayer_.state().tables().brokers;
+    auto own = brokers.find(broker);
+    if (own == brokers.end()) continue;  // not registered yet
+    Status taken = co_await take(own->second.image.epoch);
     if (taken || taken.error().code == ErrorCode::kConflict) continue;
     log::warn("metadata.snapshot.failed", {{"error", taken.error()}});
     co_await group.sleep(clock_, options_.retry);

@@ -21,6 +21,8 @@ struct SnapshotterOptions {
   // A snapshot is due when the log has grown by so much since the last one.
   ByteCount log_bytes = 16_MiB;
   std::uint64_t log_entries = 50'000;
+  // Or when it has grown at all in so much time; zero: time does not count.
+  Duration interval = Duration::zero();
   // After a failure.
   Duration retry = std::chrono::seconds(30);
 };
@@ -45,10 +47,11 @@ class Snapshotter {
  private:
   using Versions = std::unordered_map<std::string, std::uint64_t>;
 
+  [[nodiscard]] bool has_interval() const { return options_.interval > Duration::zero(); }
   [[nodiscard]] bool is_due(BrokerId broker) const;
   // What of the parts has to be written; the versions of all of them.
   std::vector<ChunkSource> sources(std::vector<SnapshotPart> parts, Versions& versions) const;
-  void adopt(Snapshot snapshot, Versions versions);
+  void adopt(Snapshot snapshot, Versions versions, ByteCount applied_bytes);
   Task<void> clean_up(Position previous);
 
   SnapshotStore& store_;
@@ -62,6 +65,7 @@ class Snapshotter {
   Versions base_versions_;
   ByteCount base_bytes_ = 0;  // Replayer::applied_bytes() then
   Position base_position_ = 0;
+  MonoTime base_time_;
 };
 
 }  // namespace weir::metadata

@@ -1,0 +1,78 @@
+"""Snapshots of the metadata: the log is trimmed, a start goes on from them, and `weir metadata` reads what is left."""
+import json
+import shutil
+import subprocess
+
+from load import create_topic
+from weir import BINARY, RealTest, Weir
+from wire import batches, bodies, client
+
+EVERY = 20  # entries
+RECORDS = 5 * EVERY
+
+
+class Snapshots(RealTest):
+    needs_weir = True
+
+    @classmethod
+    def prepare(cls):
+        """Each test has a broker of its own."""
+
+    def setUp(self):
+        self.broker = Weir(self.scratch / self._testMethodName, metadata_log_max_entries_between_snapshots=EVERY)
+        self.addCleanup(self.broker.stop)
+        self.broker.start()
+
+    def tool(self, *arguments):
+        return subprocess.run([BINARY, "metadata", *arguments, "--log", self.broker.settings["metadata.log.url"]],
+                              capture_output=True, text=True, timeout=60, check=False)
+
+    def stat(self):
+        done = self.tool("stat", "--store", self.broker.settings["object.store.url"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def produce(self, topic, count):
+        connection = client.Connection(self.broker.bootstrap)
+        for i in range(count):
+            answer = connection.call("Produce", 9, bodies.produce(topic, {0: batches.batch([f"value {i}"])}))
+            self.assertEqual(answer["responses"][0]["partition_responses"][0]["error_code"], 0)
+        connection.close()
+
+    def end_offset(self, topic):
+        connection = client.Connection(self.broker.bootstrap)
+        answer = connection.call("Fetch", 12, bodies.fetch(topic, {0: 0}, max_wait_ms=0))
+        connection.close()
+        return answer["responses"][0]["partitions"][0]["high_watermark"]
+
+    def test_trimmed_and_restarted(self):
+        topic = create_topic(self.broker.bootstrap)
+        self.produce(topic, RECORDS)
+        self.assertEqual(self.broker.stop(), 0)
+        refused = self.tool("stat")
+        self.assertNotEqual(refused.returncode, 0, "the log was not trimmed")
+        self.assertIn("--store", refused.stderr)
+        stat = self.stat()
+        self.assertEqual((stat["topics"], stat["extents"]), (1, RECORDS))
+        entries = [json.loads(line) for line in self.tool("dump").stdout.splitlines()]
+        positions = [entry["position"] for entry in entries]
+        self.assertEqual(positions, list(range(positions[0], stat["position"] + 1)))
+        self.assertGreater(positions[0], 1)
+        self.assertLessEqual(len(positions), 3 * EVERY)
+        self.broker.start()
+        self.assertEqual(self.end_offset(topic), RECORDS)
+        self.produce(topic, 1)
+        self.assertEqual(self.end_offset(topic), RECORDS + 1)
+
+    def test_store_that_is_not_the_one(self):
+        topic = create_topic(self.broker.bootstrap)
+        self.produce(topic, RECORDS)
+        self.assertEqual(self.broker.stop(), 0)
+        objects = self.broker.folder / "objects"
+        objects.rename(self.broker.folder / "away")
+        done = self.tool("stat", "--store", self.broker.settings["object.store.url"])
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("snapshot", done.stderr)
+        shutil.rmtree(objects, ignore_errors=True)  # what the tool made
+        (self.broker.folder / "away").rename(objects)
+        self.assertEqual(self.stat()["extents"], RECORDS)
