@@ -5,7 +5,7 @@
 dev_test() {
   local all=(lint tools asan fuzz tsan real) stages=("$@") stage
   [[ ${#stages[@]} -gt 0 && ${stages[0]} != all ]] || stages=("${all[@]}")
-  local passed=0 failed=0 skipped=0 failures=()
+  local passed=0 failed=0 skipped=0 failures=() reasons=
   need build test
   for stage in "${stages[@]}"; do
     declare -F "stage_$stage" >/dev/null || die "no stage '$stage'; there are quick unit ${all[*]}"
@@ -13,7 +13,7 @@ dev_test() {
   for stage in "${stages[@]}"; do
     run_stage "$stage"
   done
-  [[ ${#failures[@]} -eq 0 ]] || echo "failed: ${failures[*]}"
+  [[ ${#failures[@]} -eq 0 ]] || printf 'failed: %s\n%s\n' "${failures[*]}" "$reasons"
   echo "$passed passed, $failed failed, $skipped skipped"
   [[ $failed -eq 0 && $passed -gt 0 ]]
 }
@@ -25,9 +25,10 @@ run_stage() {
   # errexit is off inside a function whose status is tested, so each stage chains its own steps with &&.
   (set +e; "stage_$stage") 2>&1 | tee "$output" || status=1
   read -r -a counts < <(sum_counts < "$output")
-  rm -f "$output"
   local stage_failed=${counts[1]}
   [[ $status -eq 0 || $stage_failed -gt 0 ]] || stage_failed=1
+  [[ $stage_failed -eq 0 ]] || reasons+=$(reasons_in "$output")$'\n'
+  rm -f "$output"
   passed=$((passed + counts[0]))
   failed=$((failed + stage_failed))
   skipped=$((skipped + counts[2]))
@@ -38,6 +39,12 @@ run_stage() {
 # Adds up the closing lines of the runners of one stage.
 sum_counts() {
   awk '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { p += $1; f += $3; s += $5 } END { print p + 0, f + 0, s + 0 }'
+}
+
+# The lines that name what failed, for the end of a long output.
+reasons_in() {
+  grep -E '^\[  FAILED  \] .*\(|^(FAIL|ERROR): |^SUMMARY: |[^0-9][1-9][0-9]* failed|FAILED|: (fatal )?error: ' "$1" |
+    cut -c 1-240 | head -n 20 || true
 }
 
 stage_lint() {
