@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace weir::metadata {
@@ -101,14 +102,17 @@ Task<Status> LogCoordinator::replay_to_tail() {
 }
 
 Task<Status> LogCoordinator::register_once() {
-  incarnation_ = Uuid::from_random(rng_.next(), rng_.next());
+  constexpr std::size_t kRemembered = 100;
+  const Uuid incarnation = Uuid::from_random(rng_.next(), rng_.next());
+  incarnations_.push_back(incarnation);
+  if (incarnations_.size() > kRemembered) incarnations_.pop_front();
   WEIR_CO_TRY(Uuid cluster_id,
               co_await log_.cluster_id(Uuid::from_random(rng_.next(), rng_.next())));
   std::vector<Command> commands;
   if (replayer_.state().tables().cluster_id.is_zero())
     commands.push_back(ClusterCreated{.cluster_id = cluster_id});
   commands.push_back(RegisterBroker{.broker_id = options_.broker_id,
-                                    .incarnation = incarnation_,
+                                    .incarnation = incarnation,
                                     .endpoints = options_.endpoints,
                                     .rack = options_.rack});
   RecordHeader header{.broker = options_.broker_id,
@@ -118,7 +122,7 @@ Task<Status> LogCoordinator::register_once() {
   WEIR_CO_CHECK(co_await appender_.append_now(header, commands));
   const auto& brokers = replayer_.state().tables().brokers;
   auto own = brokers.find(options_.broker_id);
-  if (own == brokers.end() || own->second.image.incarnation != incarnation_ || own->second.fenced) {
+  if (own == brokers.end() || own->second.image.incarnation != incarnation || own->second.fenced) {
     co_return fail(ErrorCode::kUnavailable, "the registration ended before it was seen");
   }
   BrokerEpoch epoch = own->second.image.epoch;
@@ -133,13 +137,22 @@ Task<Status> LogCoordinator::register_once() {
   co_return Status{};
 }
 
+bool LogCoordinator::is_replaced() const {
+  const Uuid& current = replayer_.state().tables().brokers.at(options_.broker_id).image.incarnation;
+  return std::ranges::find(incarnations_, current) == incarnations_.end();
+}
+
 std::optional<Error> LogCoordinator::lost_registration() const {
   const BrokerState& own = replayer_.state().tables().brokers.at(options_.broker_id);
-  if (own.image.incarnation != incarnation_) {
+  if (is_replaced()) {
     return Error{
         ErrorCode::kFenced,
         fmt::format("another process registered with node.id {}: every broker needs its own",
                     options_.broker_id)};
+  }
+  if (own.image.epoch != epoch_) {
+    return Error{ErrorCode::kFenced,
+                 fmt::format("a registration of before ended broker epoch {}", epoch_.load())};
   }
   if (own.fenced) {
     return Error{ErrorCode::kFenced,
@@ -160,10 +173,8 @@ void LogCoordinator::after_apply() {
     return;
   }
   log::warn("metadata.fenced", {{"broker", options_.broker_id}, {"error", *lost}});
-  bool replaced =
-      replayer_.state().tables().brokers.at(options_.broker_id).image.incarnation != incarnation_;
   // Two processes that register against each other for ever would help nobody.
-  if (replaced) {
+  if (is_replaced()) {
     replayer_.fail(*lost);
     return;
   }

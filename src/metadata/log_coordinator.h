@@ -14,6 +14,7 @@
 #include "metadata/state/stat.h"
 #include "runtime/task_group.h"
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -75,6 +76,8 @@ class LogCoordinator final : public Coordinator {
   Task<Status> replay_to_tail();
   Task<Status> register_once();
   void after_apply();
+  // The registration of this broker id is by another process.
+  [[nodiscard]] bool is_replaced() const;
   [[nodiscard]] std::optional<Error> lost_registration() const;
   void end_epoch(const Error& reason);
   Task<void> leave();
@@ -88,7 +91,9 @@ class LogCoordinator final : public Coordinator {
   Appender appender_;
   std::optional<Snapshotter> snapshotter_;
   TaskGroup group_;
-  Uuid incarnation_;
+  // Of this process's registrations, the latest last: an older one whose outcome was unknown may
+  // come to stand in the log late.
+  std::deque<Uuid> incarnations_;
   bool leaving_ = false;
   std::atomic<BrokerEpoch> epoch_ = -1;
   Notifier unregistered_;

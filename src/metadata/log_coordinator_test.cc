@@ -10,13 +10,18 @@ using kafka::KafkaError;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Counts calls of tail().
+// Counts calls of tail(), and may hold an append back while its caller is told that time ran out.
 class CountingLog final : public MetadataLog {
  public:
   explicit CountingLog(MetadataLog& log) : log_(log) {}
   Task<Result<Appended>> append(Slice entry, Position known) override {
-    return log_.append(std::move(entry), known);
+    if (std::exchange(hold_next, false)) {
+      held_ = std::move(entry);
+      co_return fail(ErrorCode::kTimeout, "no answer");
+    }
+    co_return co_await log_.append(std::move(entry), known);
   }
+  Task<Result<Appended>> append_held() { return log_.append(std::move(held_), 0); }
   Task<Result<std::vector<LogEntry>>> read(Position after, ByteCount limit) override {
     return log_.read(after, limit);
   }
@@ -35,9 +40,11 @@ class CountingLog final : public MetadataLog {
   Task<Result<Uuid>> cluster_id(Uuid proposal) override { return log_.cluster_id(proposal); }
 
   int tails = 0;
+  bool hold_next = false;
 
  private:
   MetadataLog& log_;
+  Slice held_;
 };
 
 class LogCoordinatorTest : public CoordinatorHarness {
@@ -298,6 +305,16 @@ TEST_F(LogCoordinatorTest, AnotherProcessWithTheSameIdEndsTheFirst) {
   run_for(seconds(10));
   EXPECT_TRUE(second.status());
   EXPECT_TRUE(run(second.submit(Heartbeat{})));
+}
+
+TEST_F(LogCoordinatorTest, ARegistrationOfItsOwnThatComesLateIsNotAnotherProcess) {
+  counting_.hold_next = true;
+  LogCoordinator& coordinator = start();
+  BrokerEpoch first = coordinator.broker_epoch();
+  ASSERT_TRUE(run(counting_.append_held()));
+  run_until([&] { return coordinator.broker_epoch() > first; });
+  EXPECT_TRUE(coordinator.status());
+  EXPECT_TRUE(run(coordinator.submit(Heartbeat{})));
 }
 
 TEST_F(LogCoordinatorTest, ALogThatWentBackIsFoundByTheNextAppend) {
