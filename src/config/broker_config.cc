@@ -116,6 +116,28 @@ Status check_backends(const BrokerConfig& config, Permissions permissions) {
   return {};
 }
 
+// Writers alone ask for early objects, and in a folder they cost nothing; elsewhere every request
+// has a price.
+std::optional<int> early_puts(const BrokerLayers& layers, std::string_view store_url) {
+  constexpr int kDefault = 10;
+  const auto value = broker_value(layers, "diskless.append.early.puts.per.second");
+  const bool is_free = store_url.starts_with("file:") || is_memory_url(store_url);
+  if (!value) return is_free ? std::nullopt : std::optional(kDefault);
+  const auto rate = static_cast<int>(std::get<std::int64_t>(*value));
+  return rate < 0 ? std::nullopt : std::optional(rate);
+}
+
+Status read_dev_latency(const BrokerLayers& layers, Permissions permissions, BrokerConfig& out) {
+  const std::string text = broker_text(layers, "dev.latency");
+  if (!text.empty() && !permissions.volatile_backends) {
+    return invalid("dev.latency: makes the broker slow for trying; it is allowed with --dev only");
+  }
+  auto parsed = parse_latency(text);
+  if (!parsed) return std::unexpected(parsed.error().in("dev.latency"));
+  out.dev_latency = *parsed;
+  return {};
+}
+
 struct AtMost {
   std::string_view small_name;
   std::int64_t small;
@@ -201,6 +223,8 @@ Result<BrokerConfig> make_broker_config(const BrokerLayers& layers, const Machin
   WEIR_CHECK(read_addresses(layers, machine, config));
   WEIR_CHECK(check_backends(config, permissions));
   WEIR_CHECK(check_order(config));
+  config.append.early_puts_per_second = early_puts(layers, config.object_store_url);
+  WEIR_CHECK(read_dev_latency(layers, permissions, config));
   add_warnings(layers, config);
   return config;
 }

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/ids.h"
 #include "base/units.h"
+#include "config/latency.h"
 #include "config/layers.h"
 #include "config/listeners.h"
 #include "runtime/log.h"
@@ -29,6 +30,7 @@ struct AppendConfig {
   std::int64_t commit_interval_ms = 0;
   ByteCount buffer_max_bytes = 0;
   int upload_max_inflight = 0;
+  std::optional<int> early_puts_per_second;  // nothing: no limit; 0: never early
 };
 
 struct FetchConfig {
@@ -85,13 +87,15 @@ struct BrokerConfig {
   std::int64_t producer_id_expiration_ms = 0;
   std::int32_t max_topic_partitions_per_answer = 0;  // DescribeTopicPartitions
 
+  LatencyConfig dev_latency;
+
   // Things that are likely not meant, for the log.
   std::vector<std::string> warnings;
 };
 
 // What the command line allows.
 struct Permissions {
-  bool volatile_backends = false;  // --dev
+  bool volatile_backends = false;  // --dev: and delays for trying
 };
 
 // Reads the keys and checks them against each other. Errors: kInvalid, with the keys and what would

@@ -115,6 +115,21 @@ TEST(BrokerConfig, VolatileBackendsNeedDev) {
       build({"object.store.url=memory:", "metadata.log.url=memory:"}, {.volatile_backends = true}));
 }
 
+TEST(BrokerConfig, EarlyObjectsAreFreeInAFolder) {
+  EXPECT_EQ(build({})->append.early_puts_per_second, std::nullopt);
+  EXPECT_EQ(build({"diskless.append.early.puts.per.second=0"})->append.early_puts_per_second, 0);
+  EXPECT_EQ(build({"diskless.append.early.puts.per.second=-1"})->append.early_puts_per_second,
+            std::nullopt);
+  EXPECT_EQ(build({"object.store.url=s3://bucket"})->append.early_puts_per_second, 10);
+}
+
+TEST(BrokerConfig, DelaysNeedDev) {
+  EXPECT_EQ(error_of({"dev.latency=put=1/2"}),
+            "dev.latency: makes the broker slow for trying; it is allowed with --dev only");
+  EXPECT_EQ(build({"dev.latency=put=1/2"}, {.volatile_backends = true})->dev_latency.put.p99,
+            std::chrono::milliseconds(2));
+}
+
 TEST(BrokerConfig, UrlsHaveAKind) {
   EXPECT_EQ(error_of({"object.store.url=/data"}),
             "object.store.url: must begin with a kind and a colon, for example file:data/objects");

@@ -3,11 +3,13 @@
 #include "broker/admin_http.h"
 #include "broker/kafka_handler.h"
 #include "main/serving.h"
+#include "metadata/log/delayed_log.h"
 #include "metadata/log/open_metadata_log.h"
 #include "metadata/log_coordinator.h"
 #include "net/framed_server.h"
 #include "runtime/executors.h"
 #include "runtime/log.h"
+#include "storage/delayed_store.h"
 #include "storage/metered_store.h"
 #include "storage/open_object_store.h"
 #include "storage/retrying_store.h"
@@ -50,6 +52,21 @@ metadata::SnapshotterOptions snapshot_options(const config::MetadataConfig& meta
   return {.log_bytes = static_cast<ByteCount>(metadata.snapshot_after_bytes),
           .log_entries = static_cast<std::uint64_t>(metadata.snapshot_after_entries),
           .interval = std::chrono::milliseconds(metadata.snapshot_after_ms)};
+}
+
+void delay(const config::LatencyConfig& latency, Clock& clock,
+           std::unique_ptr<storage::ObjectStore>& store,
+           std::unique_ptr<metadata::MetadataLog>& log) {
+  Rng rng(latency.seed);
+  if (latency.put.p50 > Duration::zero() || latency.get.p50 > Duration::zero()) {
+    store = std::make_unique<storage::DelayedStore>(
+        std::move(store), clock, storage::StoreLatency{.put = latency.put, .get = latency.get},
+        Rng(rng.next()));
+  }
+  if (latency.append.p50 > Duration::zero()) {
+    log = std::make_unique<metadata::DelayedLog>(std::move(log), clock, latency.append,
+                                                 Rng(rng.next()));
+  }
 }
 
 }  // namespace
@@ -207,6 +224,7 @@ Result<std::unique_ptr<BrokerProcess>> BrokerProcess::open(LoadedConfig config) 
   WEIR_TRY(auto store, storage::open_object_store(config.broker.object_store_url, *clock,
                                                   executors->blocking()));
   WEIR_TRY(auto log, metadata::open_metadata_log(config.broker.metadata.log_url.reveal(), *clock));
+  delay(config.broker.dev_latency, *clock, store, log);
   auto parts = std::make_unique<Parts>(std::move(config), std::move(store), std::move(log),
                                        std::move(executors), std::move(clock));
   return std::unique_ptr<BrokerProcess>(new BrokerProcess(std::move(parts)));

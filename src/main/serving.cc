@@ -15,6 +15,7 @@ produce::FlushLimits flush_limits(const config::AppendConfig& config) {
   limits.buffer_max = config.buffer_max_bytes;
   limits.interval = std::chrono::milliseconds(config.commit_interval_ms);
   limits.max_uploads = static_cast<std::size_t>(config.upload_max_inflight);
+  limits.early_puts_per_second = config.early_puts_per_second;
   return limits;
 }
 

@@ -1,5 +1,6 @@
 // The retrying and the metered store, over a memory store with faults.
 #include "runtime/task_group.h"
+#include "storage/delayed_store.h"
 #include "storage/faulty_store.h"
 #include "storage/memory_store.h"
 #include "storage/metered_store.h"
@@ -178,6 +179,32 @@ double value_of(const MetricsRegistry& registry, const std::string& name,
   }
   ADD_FAILURE() << "no metric " << name;
   return -1;
+}
+
+TEST(DelayedStoreTest, PutsAndGetsTakeAtLeastWhatTheModelSays) {
+  ManualClock clock;
+  DelayedStore store(
+      std::make_unique<MemoryStore>(clock), clock,
+      {.put = {milliseconds(100), milliseconds(100)}, .get = {milliseconds(60), milliseconds(60)}},
+      Rng(1));
+  boost::asio::io_context context;
+  const auto time = [&](auto task) {
+    bool done = false;
+    boost::asio::co_spawn(context, std::move(task),
+                          [&](const std::exception_ptr&, auto) { done = true; });
+    const MonoTime begin = clock.now();
+    for (int i = 0; i < 1000 && !done; ++i) {
+      context.restart();
+      context.poll();
+      if (!done) clock.advance(milliseconds(1));
+    }
+    return clock.now() - begin;
+  };
+  EXPECT_EQ(time(store.put("a", Chain(Slice::copy_of("x")), {})), milliseconds(100));
+  EXPECT_EQ(time(store.get("a")), milliseconds(60));
+  EXPECT_EQ(time(store.get_range("a", {0, 1})), milliseconds(60));
+  EXPECT_EQ(time(store.head("a")), milliseconds(60));
+  EXPECT_EQ(time(store.list("", "", 1)), milliseconds(0));
 }
 
 TEST(MeteredStore, CountsRequestsErrorsBytesAndTime) {

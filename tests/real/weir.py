@@ -27,6 +27,7 @@ class Weir(Process):
         super().__init__("weir", pathlib.Path(folder) / "weir.log")
         self.folder = pathlib.Path(folder)
         self.port, self.http = free_port(), free_port()
+        self.options = []  # of the command, beside the settings
         self.bootstrap = f"127.0.0.1:{self.port}"
         self.settings = {
             "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
@@ -37,7 +38,7 @@ class Weir(Process):
         } | {key.replace("_", "."): str(value) for key, value in settings.items()}
 
     def start(self):
-        command = [BINARY, "broker"]
+        command = [BINARY, "broker", *self.options]
         for key, value in self.settings.items():
             command += ["--set", f"{key}={value}"]
         self.launch(command)

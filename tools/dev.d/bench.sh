@@ -1,12 +1,13 @@
 # shellcheck shell=bash
-# help: [FILTER | kafka [ARGUMENTS]]: micro-benchmarks whose name matches, or Weir beside Apache Kafka
+# help: [FILTER | kafka | latency [ARGUMENTS]]: micro-benchmarks whose name matches, Weir beside Apache Kafka, or its latency on slow stores
 
 dev_bench() {
   need build test
-  if [[ ${1:-} == kafka ]]; then
+  if [[ ${1:-} == kafka || ${1:-} == latency ]]; then
+    local script=tests/real/bench_$1.py
     shift
     build release weir rdkafka_client
-    exec python3 tests/real/bench_kafka.py --weir build/release/weir "$@"
+    exec python3 "$script" --weir build/release/weir "$@"
   fi
   build release benches
   local binary found=

@@ -60,5 +60,7 @@ int load(const Arguments& arguments);
 int dump(const Arguments& arguments);
 int bench_produce(const Arguments& arguments);
 int bench_consume(const Arguments& arguments);
+int paced_produce(const Arguments& arguments);
+int paced_consume(const Arguments& arguments);
 
 }  // namespace weir::clients

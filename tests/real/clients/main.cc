@@ -15,6 +15,8 @@ int main(int argc, char** argv) {
       {"dump", weir::clients::dump},
       {"bench-produce", weir::clients::bench_produce},
       {"bench-consume", weir::clients::bench_consume},
+      {"paced-produce", weir::clients::paced_produce},
+      {"paced-consume", weir::clients::paced_consume},
   };
   const auto program = argc > 1 ? programs.find(argv[1]) : programs.end();
   if (program == programs.end()) {
