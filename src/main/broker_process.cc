@@ -193,8 +193,10 @@ Task<void> BrokerProcess::Parts::become_ready() {
   }
   serving = std::make_unique<Serving>(ServingParts{.config = config.broker,
                                                    .clock = *clock,
+                                                   .rng = Rng::from_entropy(),
                                                    .metrics = metrics,
-                                                   .executors = *executors,
+                                                   .cores = cores,
+                                                   .executor = executors->coordinator(),
                                                    .store = store,
                                                    .coordinator = *coordinator,
                                                    .configs = *configs,

@@ -44,33 +44,33 @@ compaction::Retention::RuleOf rule_of(broker::Configs& configs) {
 
 }  // namespace
 
-Serving::Serving(ServingParts parts)
-    : parts_(parts),
-      cache_(parts.store, parts.metrics, {.capacity = parts.config.cache_max_bytes}),
+Serving::Serving(ServingParts given)
+    : parts_(std::move(given)),
+      cache_(parts_.store, parts_.metrics, {.capacity = parts_.config.cache_max_bytes}),
       objects_(cache_),
-      pipeline_({.coordinator = parts.coordinator,
-                 .store = parts.store,
+      pipeline_({.coordinator = parts_.coordinator,
+                 .store = parts_.store,
                  .written = objects_,
-                 .clock = parts.clock,
-                 .executor = parts.executors.coordinator(),
-                 .metrics = parts.metrics,
-                 .cluster_id = parts.coordinator.image()->cluster_id},
-                parts.executors.cores(), flush_limits(parts.config.append)),
-      fetcher_(parts.coordinator, objects_, parts.waiters, parts.clock, parts.metrics),
-      sessions_(parts.executors.cores(),
-                {.slots = static_cast<std::size_t>(parts.config.fetch.max_sessions)}, parts.clock,
-                Rng::from_entropy()),
+                 .clock = parts_.clock,
+                 .executor = parts_.executor,
+                 .metrics = parts_.metrics,
+                 .cluster_id = parts_.coordinator.image()->cluster_id},
+                parts_.cores.size(), flush_limits(parts_.config.append)),
+      fetcher_(parts_.coordinator, objects_, parts_.waiters, parts_.clock, parts_.metrics),
+      sessions_(parts_.cores.size(),
+                {.slots = static_cast<std::size_t>(parts_.config.fetch.max_sessions)}, parts_.clock,
+                Rng(parts_.rng.next())),
       lookup_(objects_),
-      groups_(parts.coordinator, parts.clock, parts.executors.core(0),
-              group_limits(parts.config.groups), Rng::from_entropy()),
-      ids_(parts.coordinator, Rng::from_entropy()),
-      retention_(parts.coordinator, rule_of(parts.configs), parts.clock, parts.metrics),
-      deleter_(parts.coordinator, parts.store, parts.clock,
-               std::chrono::milliseconds(parts.config.object_delete_grace_ms), parts.metrics),
-      broker_{.node_id = parts.config.node_id,
-              .clock = parts.clock,
-              .coordinator = parts.coordinator,
-              .configs = parts.configs,
+      groups_(parts_.coordinator, parts_.clock, parts_.cores.front(),
+              group_limits(parts_.config.groups), Rng(parts_.rng.next())),
+      ids_(parts_.coordinator, Rng(parts_.rng.next())),
+      retention_(parts_.coordinator, rule_of(parts_.configs), parts_.clock, parts_.metrics),
+      deleter_(parts_.coordinator, parts_.store, parts_.clock,
+               std::chrono::milliseconds(parts_.config.object_delete_grace_ms), parts_.metrics),
+      broker_{.node_id = parts_.config.node_id,
+              .clock = parts_.clock,
+              .coordinator = parts_.coordinator,
+              .configs = parts_.configs,
               .ids = ids_,
               .stage = pipeline_.stage(),
               .fetcher = fetcher_,
@@ -83,7 +83,7 @@ Serving::Serving(ServingParts parts)
 Task<Status> Serving::start() {
   WEIR_CO_CHECK(co_await groups_.start());
   pipeline_.start();
-  Executor executor = parts_.executors.coordinator();
+  Executor executor = parts_.executor;
   background_.spawn(executor,
                     retention_.run(background_, std::chrono::milliseconds(
                                                     parts_.config.retention_check_interval_ms)));

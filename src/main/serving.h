@@ -15,15 +15,19 @@
 #include "groups/group_coordinator.h"
 #include "main/object_access.h"
 #include "produce/write_pipeline.h"
-#include "runtime/executors.h"
+#include "runtime/rng.h"
+
+#include <vector>
 
 namespace weir {
 
 struct ServingParts {
   const config::BrokerConfig& config;
   Clock& clock;
+  Rng rng;
   MetricsRegistry& metrics;
-  Executors& executors;
+  std::vector<Executor> cores;  // of connections
+  Executor executor;            // the coordinator's
   storage::ObjectStore& store;
   metadata::Coordinator& coordinator;
   broker::Configs& configs;
