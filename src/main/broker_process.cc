@@ -246,6 +246,8 @@ Task<void> BrokerProcess::stop() {
   log::info("broker.stopping", {});
   parts_->is_serving = false;
   parts_->tasks.stop();
+  if (parts_->coordinator) parts_->coordinator->hurry();
+  parts_->store.stop_reads();
   // Waits for data and for rebalances end now, so that connections can answer and close.
   if (parts_->serving) co_await parts_->serving->end_waits();
   for (auto& server : parts_->servers) co_await server->drain(kDrainPatience);

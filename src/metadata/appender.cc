@@ -219,9 +219,13 @@ void Appender::note(const Status& status) {
     give_up = clock_.now() - outage_since_ >= options_.patience;
   }
   replayer_.doubt();
-  if (give_up)
-    give_up_queue(
-        Error{ErrorCode::kUnavailable, status.error().message}.in("the metadata log is down"));
+  if (!give_up) return;
+  give_up_queue(
+      Error{ErrorCode::kUnavailable, status.error().message}.in("the metadata log is down"));
+  if (hurried_) {
+    settle_record(fail(ErrorCode::kCancelled,
+                       "the broker stops while the metadata log is down: the outcome is unknown"));
+  }
 }
 
 std::optional<Error> Appender::outage() const {

@@ -11,6 +11,7 @@
 #include "runtime/rng.h"
 #include "runtime/task_group.h"
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -47,6 +48,9 @@ class Appender {
   // New commands are answered with `reason`; returns when those that wait are settled, or when the
   // log is down.
   Task<void> drain(Error reason);
+  // The broker is about to stop: once the log has been down for `patience`, the record whose
+  // outcome is unknown is given up, too, with kCancelled. Any thread.
+  void hurry() { hurried_ = true; }
   // Entries were skipped for a snapshot: the result of a record among them is lost.
   void after_reload();
   // Called by the replayer for each record of the epoch.
@@ -99,6 +103,7 @@ class Appender {
   Notifier work_;
   Notifier appended_;
   Notifier settled_;
+  std::atomic<bool> hurried_ = false;
   bool appending_ = false;
   std::optional<Record> record_;
   std::int64_t next_sequence_ = 0;

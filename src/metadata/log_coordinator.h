@@ -40,6 +40,9 @@ class LogCoordinator final : public Coordinator {
   ~LogCoordinator() override;
 
   void start();
+  // stop() will come, once the requests that are under way have ended: a log that is down holds no
+  // command up any more.
+  void hurry() { appender_.hurry(); }
   // New commands are answered with kCancelled, and those that wait are settled if the log answers.
   // Then the broker leaves the cluster, so that others need not wait for the end of its session.
   Task<void> stop();

@@ -155,6 +155,20 @@ TEST_F(SnapshotTest, OnlyTheFirstLiveBrokerWrites) {
       << log_.image().snapshot.manifest_key;
 }
 
+TEST_F(SnapshotTest, WhatAnotherBrokerWroteCounts) {
+  LogCoordinator& one = start(1);
+  start(2);
+  TopicId topic = create(one, "orders");
+  std::string last;
+  for (int i = 0; i < 20; ++i) {
+    commit(one, topic, kEvery / 2);
+    if (log_.image().snapshot.manifest_key == last) continue;
+    last = log_.image().snapshot.manifest_key;
+    EXPECT_TRUE(last.ends_with(fmt::format("-{}", one.broker_epoch()))) << last;
+  }
+  EXPECT_GT(snapshot(), 0);
+}
+
 TEST_F(SnapshotTest, IsWrittenAfterATimeOnlyWhenThereIsSomethingNew) {
   interval_ = seconds(60);
   LogCoordinator& coordinator = start();

@@ -433,6 +433,20 @@ TEST_F(LogCoordinatorTest, StopDoesNotWaitForALogThatIsDown) {
   EXPECT_EQ(finish(doubtful).error().code, ErrorCode::kCancelled);
 }
 
+TEST_F(LogCoordinatorTest, BeforeAStopALogThatIsDownHoldsNoCommandUp) {
+  LogCoordinator& coordinator = start();
+  log_.fail_append(1, MemoryLog::Effect::kNone);
+  auto pending = begin(coordinator.submit(Heartbeat{}));
+  run_for(milliseconds(1));
+  log_.set_outage(Error{ErrorCode::kUnavailable, "down"});
+  run_for(seconds(60));
+  EXPECT_FALSE(pending.done());  // its outcome is not known
+  coordinator.hurry();
+  run_for(seconds(6));
+  ASSERT_TRUE(pending.done());
+  EXPECT_EQ(pending->error().code, ErrorCode::kCancelled);
+}
+
 TEST_F(LogCoordinatorTest, ARestartedBrokerHasTheSameStateAndANewEpoch) {
   LogCoordinator& before = start();
   TopicId topic = create(before, "orders");

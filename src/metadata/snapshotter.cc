@@ -54,8 +54,8 @@ bool Snapshotter::is_due(BrokerId broker) const {
   for (const auto& [id, other] : replayer_.state().tables().brokers) {
     if (id < broker && !other.fenced) ++rank;
   }
+  if (replayer_.position() <= base_position_) return false;
   auto entries = static_cast<std::uint64_t>(replayer_.position() - base_position_);
-  if (entries == 0) return false;
   return entries >= options_.log_entries * rank ||
          replayer_.applied_bytes() - base_bytes_ >= options_.log_bytes * rank ||
          (has_interval() && clock_.now() - base_time_ >= options_.interval * rank);
@@ -98,10 +98,7 @@ Task<Status> Snapshotter::take(BrokerEpoch epoch) {
       boost::asio::use_awaitable);
   if (!written) {
     // Another broker was faster, or its pruning was: go on from what there is.
-    if (written.error().code == ErrorCode::kConflict) {
-      WEIR_CO_TRY(Snapshot latest, co_await store_.latest());
-      adopt(std::move(latest), {}, bytes);
-    }
+    if (written.error().code == ErrorCode::kConflict) co_await adopt_latest();
     co_return std::unexpected(written.error());
   }
   log::info(
@@ -116,6 +113,14 @@ Task<Status> Snapshotter::take(BrokerEpoch epoch) {
   adopt(std::move(written->snapshot), std::move(versions), bytes);
   co_await clean_up(previous);
   co_return Status{};
+}
+
+// What another broker wrote counts as written here.
+Task<void> Snapshotter::adopt_latest() {
+  auto ref = co_await log_.latest_snapshot();
+  if (!ref || ref->position <= base_position_) co_return;
+  auto latest = co_await store_.latest();
+  if (latest) adopt(std::move(*latest), {}, replayer_.applied_bytes());
 }
 
 // The log stays readable from the snapshot before, for brokers that are a little behind. What fails
@@ -138,6 +143,8 @@ Task<void> Snapshotter::run(TaskGroup& group, BrokerId broker) {
     } else {
       co_await due_.wait();
     }
+    if (group.stopping() || !is_due(broker)) continue;
+    co_await adopt_latest();
     if (group.stopping() || !is_due(broker)) continue;
     const auto& brokers = replayer_.state().tables().brokers;
     auto own = brokers.find(broker);

@@ -52,6 +52,7 @@ class Snapshotter {
   // What of the parts has to be written; the versions of all of them.
   std::vector<ChunkSource> sources(std::vector<SnapshotPart> parts, Versions& versions) const;
   void adopt(Snapshot snapshot, Versions versions, ByteCount applied_bytes);
+  Task<void> adopt_latest();
   Task<void> clean_up(Position previous);
 
   SnapshotStore& store_;

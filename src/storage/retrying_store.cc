@@ -21,9 +21,10 @@ bool same_bytes(const Chain& chain, Bytes bytes) {
 }  // namespace
 
 struct RetryingStore::Attempts {
-  explicit Attempts(const RetryPolicy& policy, MonoTime now)
-      : started(now), backoff(policy.first_delay, policy.max_delay) {}
+  Attempts(const RetryPolicy& policy, MonoTime now, TaskGroup& group)
+      : delays(group), started(now), backoff(policy.first_delay, policy.max_delay) {}
 
+  TaskGroup& delays;
   MonoTime started;
   Backoff backoff;
   int made = 1;
@@ -37,7 +38,7 @@ Task<bool> RetryingStore::wait_after(Attempts& attempts, Error& error) {
     delay = attempts.backoff.next(rng_);
   }
   Duration spent = clock_.now() - attempts.started;
-  bool again = spent + delay <= policy_.deadline && co_await delays_.sleep(clock_, delay);
+  bool again = spent + delay <= policy_.deadline && co_await attempts.delays.sleep(clock_, delay);
   if (again) {
     ++attempts.made;
   } else if (attempts.made > 1) {
@@ -56,13 +57,13 @@ Task<Answer> RetryingStore::retry(Attempts& attempts, Call call) {
 }
 
 template <typename Answer, typename Call>
-Task<Answer> RetryingStore::retry(Call call) {
-  Attempts attempts(policy_, clock_.now());
+Task<Answer> RetryingStore::retry(TaskGroup& delays, Call call) {
+  Attempts attempts(policy_, clock_.now(), delays);
   co_return co_await retry<Answer>(attempts, std::move(call));
 }
 
 Task<Status> RetryingStore::put(ObjectKey key, Chain body, PutOptions options) {
-  Attempts attempts(policy_, clock_.now());
+  Attempts attempts(policy_, clock_.now(), delays_);
   auto call = [this, &key, &body, options] { return inner_.put(key, body, options); };
   Status done = co_await retry<Status>(attempts, call);
   bool may_be_own = !done && done.error().code == ErrorCode::kConflict && attempts.made > 1;
@@ -79,26 +80,30 @@ Task<Status> RetryingStore::settle_conflict(ObjectKey key, Chain body, Error con
 }
 
 Task<Result<Slice>> RetryingStore::get(ObjectKey key) {
-  return retry<Result<Slice>>([this, key = std::move(key)] { return inner_.get(key); });
+  return retry<Result<Slice>>(read_delays_,
+                              [this, key = std::move(key)] { return inner_.get(key); });
 }
 
 Task<Result<Slice>> RetryingStore::get_range(ObjectKey key, ByteRange range) {
   return retry<Result<Slice>>(
-      [this, key = std::move(key), range] { return inner_.get_range(key, range); });
+      read_delays_, [this, key = std::move(key), range] { return inner_.get_range(key, range); });
 }
 
 Task<Result<ObjectInfo>> RetryingStore::head(ObjectKey key) {
-  return retry<Result<ObjectInfo>>([this, key = std::move(key)] { return inner_.head(key); });
+  return retry<Result<ObjectInfo>>(read_delays_,
+                                   [this, key = std::move(key)] { return inner_.head(key); });
 }
 
 Task<Status> RetryingStore::remove(std::vector<ObjectKey> keys) {
-  return retry<Status>([this, keys = std::move(keys)] { return inner_.remove(keys); });
+  return retry<Status>(delays_, [this, keys = std::move(keys)] { return inner_.remove(keys); });
 }
 
 Task<Result<ListPage>> RetryingStore::list(std::string prefix, std::string after,
                                            std::size_t limit) {
-  return retry<Result<ListPage>>([this, prefix = std::move(prefix), after = std::move(after),
-                                  limit] { return inner_.list(prefix, after, limit); });
+  return retry<Result<ListPage>>(
+      read_delays_, [this, prefix = std::move(prefix), after = std::move(after), limit] {
+        return inner_.list(prefix, after, limit);
+      });
 }
 
 }  // namespace weir::storage

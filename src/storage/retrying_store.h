@@ -28,7 +28,13 @@ class RetryingStore final : public ObjectStore {
 
   // From now on no call is tried again; those that wait for their next attempt answer their last
   // error.
-  void stop() { delays_.stop(); }
+  void stop() {
+    stop_reads();
+    delays_.stop();
+  }
+  // The same for gets, heads and lists alone: a broker that stops has nobody left to read for, but
+  // records to write.
+  void stop_reads() { read_delays_.stop(); }
 
   Task<Status> put(ObjectKey key, Chain body, PutOptions options) override;
   Task<Result<Slice>> get(ObjectKey key) override;
@@ -46,7 +52,7 @@ class RetryingStore final : public ObjectStore {
   template <typename Answer, typename Call>
   Task<Answer> retry(Attempts& attempts, Call call);
   template <typename Answer, typename Call>
-  Task<Answer> retry(Call call);
+  Task<Answer> retry(TaskGroup& delays, Call call);
   Task<Status> settle_conflict(ObjectKey key, Chain body, Error conflict);
 
   ObjectStore& inner_;
@@ -55,6 +61,7 @@ class RetryingStore final : public ObjectStore {
   std::mutex mutex_;
   Rng rng_;  // under mutex_
   TaskGroup delays_;
+  TaskGroup read_delays_;
 };
 
 }  // namespace weir::storage

@@ -152,6 +152,14 @@ TEST_F(RetryingStoreTest, AnIfAbsentPutDoesNotTakeAnothersObjectForItsOwn) {
   EXPECT_EQ(put("log/1", "hers", {.if_absent = true}).error().code, ErrorCode::kConflict);
 }
 
+TEST_F(RetryingStoreTest, StopOfReadsLeavesWritesAlone) {
+  faulty_.fail_call(1, Error{ErrorCode::kUnavailable, "no way"});
+  store_.stop_reads();
+  EXPECT_EQ(run(store_.get("a")).error().message, "no way");
+  faulty_.fail_call(1, Error{ErrorCode::kUnavailable, "no way"});
+  EXPECT_TRUE(put("a", "x"));
+}
+
 TEST_F(RetryingStoreTest, StopEndsTheWaits) {
   set_outage(ErrorCode::kUnavailable);
   std::optional<Status> answer;

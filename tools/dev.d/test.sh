@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# help: [STAGE...]: stages lint, tools, asan, fuzz, tsan, real; default all, as in CI; quick for every day
+# help: [STAGE...]: stages lint, tools, asan, fuzz, sim, tsan, real; default all, as in CI; quick for every day
 
 # A stage is a function stage_NAME whose runners print `N passed, N failed, N skipped`; the counts are added up.
 dev_test() {
-  local all=(lint tools asan fuzz tsan real) stages=("$@") stage
+  local all=(lint tools asan fuzz sim tsan real) stages=("$@") stage
   [[ ${#stages[@]} -gt 0 && ${stages[0]} != all ]] || stages=("${all[@]}")
   local passed=0 failed=0 skipped=0 failures=() reasons=
   need build test
@@ -13,7 +13,7 @@ dev_test() {
   for stage in "${stages[@]}"; do
     run_stage "$stage"
   done
-  [[ ${#failures[@]} -eq 0 ]] || printf 'failed: %s\n%s\n' "${failures[*]}" "$reasons"
+  [[ ${#failures[@]} -eq 0 ]] || printf 'failed: %s\n%s' "${failures[*]}" "$reasons"
   echo "$passed passed, $failed failed, $skipped skipped"
   [[ $failed -eq 0 && $passed -gt 0 ]]
 }
@@ -27,7 +27,7 @@ run_stage() {
   read -r -a counts < <(sum_counts < "$output")
   local stage_failed=${counts[1]}
   [[ $status -eq 0 || $stage_failed -gt 0 ]] || stage_failed=1
-  [[ $stage_failed -eq 0 ]] || reasons+=$(reasons_in "$output")$'\n'
+  [[ $stage_failed -eq 0 ]] || reasons+=$(reasons_in "$output" | sed 's/^/  /')$'\n'
   rm -f "$output"
   passed=$((passed + counts[0]))
   failed=$((failed + stage_failed))
@@ -70,5 +70,12 @@ stage_tsan() {
 
 # The asan build carries libFuzzer; its unit stage replays the corpora, this one searches for a while from there.
 stage_fuzz() { build asan all && python3 tools/run_fuzzers.py build/asan "${FUZZ_SECONDS:-5}"; }
+
+# Seeds of their own each day would find more, but a red CI must be the change's fault.
+stage_sim() {
+  # shellcheck source=tools/dev.d/sim.sh
+  source tools/dev.d/sim.sh
+  (dev_sim --seeds "1..${SIM_SEEDS:-300}" --seconds 20) && echo "${SIM_SEEDS:-300} passed, 0 failed, 0 skipped"
+}
 
 stage_real() { build release weir rdkafka_client && python3 tests/real/run.py --weir build/release/weir; }

@@ -1,0 +1,79 @@
+#include "sim/link.h"
+
+namespace weir::sim {
+namespace {
+
+constexpr Duration kTimeout = std::chrono::seconds(10);
+
+}  // namespace
+
+Link::Link(World& world, Machine& client, const Weather& weather, std::vector<SimNode*> nodes)
+    : client_(client),
+      weather_(weather),
+      nodes_(std::move(nodes)),
+      rng_(world.fork()),
+      node_(nodes_.front()) {
+  choose();
+}
+
+void Link::choose() {
+  std::vector<SimNode*> ready;
+  for (SimNode* node : nodes_) {
+    if (node->process() && node->process()->ready()) ready.push_back(node);
+  }
+  const auto& from = ready.empty() ? nodes_ : ready;
+  node_ = from[rng_.below(from.size())];
+  connection_.reset();
+}
+
+void Link::choose(BrokerId id) {
+  for (SimNode* node : nodes_) {
+    if (node->id() == id && node != node_) {
+      node_ = node;
+      connection_.reset();
+    }
+  }
+}
+
+bool Link::connect() {
+  if (connection_ && process_ == node_->process()) return true;
+  process_ = node_->process();
+  connection_ = process_ ? process_->connect() : nullptr;
+  connection_id_ = rng_.next();
+  return connection_ != nullptr;
+}
+
+Task<Result<Slice>> Link::exchange(Slice frame) {
+  if (!connect()) {
+    co_await client_.clock().sleep(draw_delay(rng_, weather_.faults.network));
+    co_return fail(ErrorCode::kUnavailable, "nobody listens");
+  }
+  const std::shared_ptr<ServerConnection> connection = connection_;
+  const std::shared_ptr<SimProcess> process = process_;
+  last_arrival_ =
+      std::max(last_arrival_, client_.clock().now() + draw_delay(rng_, weather_.faults.network));
+  const bool breaks = happens(rng_, weather_.faults.network.refused / 4);
+  co_await client_.clock().sleep(last_arrival_ - client_.clock().now());
+  if (breaks) connection->close();
+  ServerConnection::Reply reply;
+  auto timer = client_.clock().call_after(kTimeout, client_.executor(), [reply]() mutable {
+    reply.set(fail(ErrorCode::kTimeout, "no answer in time"));
+  });
+  connection->send(process->dispatcher(), std::move(frame), reply);
+  auto answer = co_await reply.wait();
+  timer->cancel();
+  if (answer) {
+    co_await client_.clock().sleep(draw_delay(rng_, weather_.faults.network));
+    if (happens(rng_, weather_.faults.network.lost / 2)) {
+      answer = fail(ErrorCode::kTimeout, "the answer is lost");
+    }
+  }
+  // A socket that lost bytes is of no use any more.
+  if (!answer) {
+    connection->close();
+    if (connection_ == connection) connection_.reset();
+  }
+  co_return answer;
+}
+
+}  // namespace weir::sim

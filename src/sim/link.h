@@ -1,0 +1,47 @@
+// A client's way to a node: one connection, made anew after each failure, on a network that delays
+// what is sent and breaks. As on a socket, requests arrive in their order, and when one is lost,
+// so is what was sent after it.
+#pragma once
+#include "kafka/protocol/frame.h"
+#include "sim/sim_broker.h"
+
+namespace weir::sim {
+
+class Link {
+ public:
+  Link(World& world, Machine& client, const Weather& weather, std::vector<SimNode*> nodes);
+
+  // The next call goes to another node, one that is ready if there is any.
+  void choose();
+  void choose(BrokerId id);
+  // Told apart for as long as the world lives: a process and this connection to it.
+  [[nodiscard]] std::uint64_t connection() const { return connection_id_; }
+
+  // One request and its response. Errors: kTimeout (lost, or too slow), kUnavailable (no process,
+  // or the connection broke). `outcome` of both is unknown.
+  template <typename Response, typename Request>
+  Task<Result<Response>> call(const Request& request, std::int16_t version) {
+    WEIR_CO_TRY(Chain frame, kafka::request_frame(++correlation_, "sim", request, version));
+    const std::int32_t correlation = correlation_;
+    WEIR_CO_TRY(Slice answer, co_await exchange(frame.flatten().sub(sizeof(std::int32_t))));
+    WEIR_CO_TRY(Slice body, kafka::parse_response(answer, Request::kApiKey, version, correlation));
+    co_return kafka::decode<Response>(body, version);
+  }
+
+ private:
+  Task<Result<Slice>> exchange(Slice frame);
+  bool connect();
+
+  Machine& client_;
+  const Weather& weather_;
+  std::vector<SimNode*> nodes_;
+  Rng rng_;
+  SimNode* node_;
+  std::shared_ptr<SimProcess> process_;
+  std::shared_ptr<ServerConnection> connection_;
+  std::uint64_t connection_id_ = 0;
+  MonoTime last_arrival_{};
+  std::int32_t correlation_ = 0;
+};
+
+}  // namespace weir::sim

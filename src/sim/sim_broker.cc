@@ -1,0 +1,239 @@
+#include "sim/sim_broker.h"
+
+#include "config/sources.h"
+#include "runtime/log.h"
+
+#include <fmt/format.h>
+
+namespace weir::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+const config::Machine kMachine{.host_name = "sim", .cores = 1};
+
+template <typename T>
+T checked(Result<T> result) {
+  if (!result) {
+    fmt::print(stderr, "the simulation is wrong: {}\n", result.error().to_string());
+    std::abort();
+  }
+  return std::move(*result);
+}
+
+metadata::LogCoordinatorOptions coordinator_options(const config::BrokerConfig& config) {
+  metadata::LogCoordinatorOptions options{.broker_id = config.node_id,
+                                          .endpoints = {},
+                                          .rack = config.rack,
+                                          .appender = {},
+                                          .snapshots = {}};
+  options.endpoints.push_back({.listener = "PLAINTEXT",
+                               .host = "sim",
+                               .port = 9000 + config.node_id,
+                               .protocol = "PLAINTEXT"});
+  options.snapshots.log_entries =
+      static_cast<std::uint64_t>(config.metadata.snapshot_after_entries);
+  return options;
+}
+
+}  // namespace
+
+ServerConnection::ServerConnection(Executor executor, Clock&) : executor_(std::move(executor)) {
+  client_.listener = "PLAINTEXT";
+  client_.peer_address = "127.0.0.1";
+}
+
+void ServerConnection::send(broker::Dispatcher& dispatcher, Slice frame, Reply reply) {
+  if (closed_.stop_requested()) {
+    reply.set(fail(ErrorCode::kUnavailable, "the connection is closed"));
+    return;
+  }
+  queue_.push_back({&dispatcher, std::move(frame), std::move(reply)});
+  if (is_running_) return;
+  is_running_ = true;
+  tasks_.spawn(executor_, run());
+}
+
+Task<void> ServerConnection::run() {
+  while (!queue_.empty()) {
+    Sent next = std::move(queue_.front());
+    queue_.erase(queue_.begin());
+    open_.push_back(next.reply);
+    starting_ = static_cast<int>(next.frame.data()[1]);
+    auto answer = co_await next.dispatcher->start(std::move(next.frame), nullptr, client_,
+                                                  closed_.get_token());
+    starting_ = -1;
+    tasks_.spawn(executor_, deliver(std::move(answer), next.reply));
+  }
+  is_running_ = false;
+}
+
+Task<void> ServerConnection::deliver(broker::PendingAnswer pending, Reply reply) {
+  auto answer = co_await pending.wait();
+  if (closed_.stop_requested()) co_return;
+  if (!answer) {
+    reply.set(std::unexpected(answer.error()));
+  } else if (*answer) {
+    reply.set((*answer)->flatten().sub(sizeof(std::int32_t)));
+  } else {
+    reply.set(Slice());
+  }
+  std::erase_if(open_, [](const Reply& one) { return one.is_set(); });
+}
+
+void ServerConnection::close() {
+  closed_.request_stop();
+  const Error gone{ErrorCode::kUnavailable, "the connection is closed"};
+  for (Reply& reply : open_) reply.set(std::unexpected(gone));
+  for (Sent& sent : queue_) sent.reply.set(std::unexpected(gone));
+  open_.clear();
+  queue_.clear();
+}
+
+std::string ServerConnection::state() const {
+  return fmt::format("{} tasks, starting API {}", tasks_.running(), starting_);
+}
+
+SimProcess::SimProcess(Outside outside, Machine& machine, config::BrokerLayers layers,
+                       config::BrokerConfig config)
+    : outside_(outside),
+      machine_(machine),
+      layers_(std::move(layers)),
+      config_(std::move(config)),
+      raw_store_(outside.store, outside.world, machine.clock(), outside.weather),
+      store_(raw_store_, machine.clock(), outside.world.fork(), {}),
+      log_(outside.log, outside.world, machine.clock(), outside.weather),
+      snapshots_(store_, log_) {
+  coordinator_ = std::make_unique<metadata::LogCoordinator>(
+      log_, &snapshots_, machine.clock(), outside.world.fork(), machine.executor(),
+      machine.executor(), coordinator_options(config_));
+  configs_ = std::make_unique<broker::Configs>(layers_, config_, kMachine,
+                                               config::Permissions{true}, *coordinator_, 1);
+  coordinator_->add_listener(*configs_);
+  coordinator_->add_listener(waiters_);
+}
+
+SimProcess::~SimProcess() = default;
+
+void SimProcess::start() {
+  coordinator_->start();
+  tasks_.spawn(machine_.executor(), run());
+}
+
+Task<void> SimProcess::run() {
+  if (Status registered = co_await coordinator_->wait_registered(); !registered) {
+    failure_ = registered.error();
+    co_return;
+  }
+  serving_ = std::make_unique<Serving>(ServingParts{.config = config_,
+                                                    .clock = machine_.clock(),
+                                                    .rng = outside_.world.fork(),
+                                                    .metrics = metrics_,
+                                                    .cores = {machine_.executor()},
+                                                    .executor = machine_.executor(),
+                                                    .store = store_,
+                                                    .coordinator = *coordinator_,
+                                                    .configs = *configs_,
+                                                    .waiters = waiters_});
+  while (!tasks_.stopping()) {
+    if (co_await serving_->start()) break;
+    co_await tasks_.sleep(machine_.clock(), milliseconds(500));
+  }
+  is_ready_ = !tasks_.stopping();
+}
+
+std::shared_ptr<ServerConnection> SimProcess::connect() {
+  if (!is_ready_) return nullptr;
+  return connections_.emplace_back(
+      std::make_shared<ServerConnection>(machine_.executor(), machine_.clock()));
+}
+
+void SimProcess::cut() {
+  is_ready_ = false;
+  raw_store_.cut();
+  log_.cut();
+  for (auto& connection : connections_) connection->close();
+}
+
+void SimProcess::stop() {
+  is_ready_ = false;
+  tasks_.stop();
+  boost::asio::co_spawn(machine_.executor(), end(), [this](const std::exception_ptr& error) {
+    if (error) std::rethrow_exception(error);
+    has_ended_ = true;
+  });
+}
+
+Task<void> SimProcess::end() {
+  step_ = "ends waits";
+  coordinator_->hurry();
+  store_.stop_reads();
+  if (serving_) co_await serving_->end_waits();
+  step_ = "closes connections";
+  for (auto& connection : connections_) {
+    connection->close();
+    co_await connection->join();
+  }
+  step_ = "stops serving";
+  if (serving_) co_await serving_->stop();
+  step_ = "stops the coordinator";
+  co_await coordinator_->stop();
+  step_ = "joins tasks";
+  store_.stop();
+  co_await tasks_.join();
+}
+
+SimNode::SimNode(Outside outside, BrokerId id, std::vector<std::string> sets)
+    : outside_(outside),
+      id_(id),
+      machine_(outside.world.add_machine(
+          1 + 0.001 * (outside.world.fork().unit() - 0.5),
+          static_cast<std::int64_t>(outside.world.fork().below(2000)) - 1000)),
+      sets_(std::move(sets)) {
+  sets_.push_back(fmt::format("node.id={}", id));
+}
+
+void SimNode::start() {
+  auto settings = checked(config::merge_sources({.file = {}, .environment = {}, .sets = sets_}));
+  auto layers = checked(config::make_layers(std::move(settings), kMachine));
+  auto config = checked(config::make_broker_config(layers, kMachine, config::Permissions{true}));
+  process_ = std::make_shared<SimProcess>(outside_, machine_, std::move(layers), std::move(config));
+  process_->start();
+}
+
+void SimNode::kill() {
+  if (!process_) return;
+  outside_.world.note("kill", static_cast<std::uint64_t>(id_));
+  process_->cut();
+  stop();
+}
+
+void SimNode::stop() {
+  if (!process_) return;
+  process_->stop();
+  ending_.push_back(std::exchange(process_, nullptr));
+}
+
+std::string SimProcess::step() const {
+  std::string text = step_;
+  for (const auto& connection : connections_) {
+    const std::string state = connection->state();
+    if (!state.starts_with("0 ")) text += fmt::format(" ({})", state);
+  }
+  return text;
+}
+
+std::string SimNode::state() const {
+  std::string text = process_ ? "runs" : "is down";
+  for (const auto& process : ending_) {
+    if (!process->ended()) text += ", one " + process->step();
+  }
+  return text;
+}
+
+bool SimNode::quiet() {
+  std::erase_if(ending_, [](const auto& process) { return process->ended(); });
+  return ending_.empty() && !process_;
+}
+
+}  // namespace weir::sim

@@ -1,0 +1,131 @@
+// A node of the simulation: a machine and the broker process on it, which is the real code of
+// src/main/serving.h on a simulated store, log and clock. A kill cuts the process off from
+// everything outside at once; what is left of it ends by itself, unseen.
+#pragma once
+#include "config/broker_config.h"
+#include "main/serving.h"
+#include "metadata/log_coordinator.h"
+#include "sim/sim_log.h"
+#include "sim/sim_store.h"
+#include "storage/retrying_store.h"
+
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+namespace weir::sim {
+
+// What all nodes share. Owned by the simulation.
+struct Outside {
+  World& world;
+  const Weather& weather;
+  storage::ObjectStore& store;
+  SharedLog log;
+};
+
+// A client's connection to a process, the process's end. Requests are started one after the other,
+// as on a socket.
+class ServerConnection {
+ public:
+  using Reply = OneShot<Result<Slice>>;
+
+  ServerConnection(Executor executor, Clock& clock);
+  // Sets `reply` to the answer's frame without its size.
+  void send(broker::Dispatcher& dispatcher, Slice frame, Reply reply);
+  // All that wait for an answer get kUnavailable.
+  void close();
+  Task<void> join() { return tasks_.join(); }
+  // What it waits for, for a report.
+  [[nodiscard]] std::string state() const;
+
+ private:
+  struct Sent {
+    broker::Dispatcher* dispatcher;
+    Slice frame;
+    Reply reply;
+  };
+  Task<void> run();
+  Task<void> deliver(broker::PendingAnswer answer, Reply reply);
+
+  Executor executor_;
+  broker::ClientConnection client_;
+  std::stop_source closed_;
+  std::vector<Sent> queue_;
+  std::vector<Reply> open_;
+  bool is_running_ = false;
+  int starting_ = -1;  // the API of the request that is being started
+  TaskGroup tasks_;
+};
+
+class SimProcess {
+ public:
+  SimProcess(Outside outside, Machine& machine, config::BrokerLayers layers,
+             config::BrokerConfig config);
+  ~SimProcess();
+
+  void start();
+  [[nodiscard]] bool ready() const { return is_ready_; }
+  // Why it can never serve again.
+  [[nodiscard]] std::optional<Error> failure() const { return failure_; }
+  // Null while it is not ready.
+  std::shared_ptr<ServerConnection> connect();
+  [[nodiscard]] broker::Dispatcher& dispatcher() { return serving_->dispatcher(); }
+  [[nodiscard]] metadata::LogCoordinator& coordinator() { return *coordinator_; }
+  void cut();
+  // Ends it; ended() when nothing of it runs.
+  void stop();
+  [[nodiscard]] bool ended() const { return has_ended_; }
+  // For a report.
+  [[nodiscard]] std::string step() const;
+
+ private:
+  Task<void> run();
+  Task<void> end();
+
+  Outside outside_;
+  Machine& machine_;
+  config::BrokerLayers layers_;
+  config::BrokerConfig config_;
+  MetricsRegistry metrics_;
+  SimStore raw_store_;
+  storage::RetryingStore store_;
+  SimLog log_;
+  metadata::SnapshotStore snapshots_;
+  fetch::Waiters waiters_{1};
+  std::unique_ptr<metadata::LogCoordinator> coordinator_;
+  std::unique_ptr<broker::Configs> configs_;
+  std::unique_ptr<Serving> serving_;
+  std::vector<std::shared_ptr<ServerConnection>> connections_;
+  std::optional<Error> failure_;
+  bool is_ready_ = false;
+  bool has_ended_ = false;
+  std::string step_ = "starts";
+  TaskGroup tasks_;
+};
+
+class SimNode {
+ public:
+  SimNode(Outside outside, BrokerId id, std::vector<std::string> sets);
+
+  void start();
+  void kill();
+  void stop();
+  [[nodiscard]] BrokerId id() const { return id_; }
+  [[nodiscard]] Machine& machine() { return machine_; }
+  // Null while there is none.
+  [[nodiscard]] std::shared_ptr<SimProcess> process() const { return process_; }
+  // Nothing runs any more.
+  [[nodiscard]] bool quiet();
+  // What its processes do, for a report.
+  [[nodiscard]] std::string state() const;
+
+ private:
+  Outside outside_;
+  BrokerId id_;
+  Machine& machine_;
+  std::vector<std::string> sets_;
+  std::shared_ptr<SimProcess> process_;
+  std::vector<std::shared_ptr<SimProcess>> ending_;
+};
+
+}  // namespace weir::sim

@@ -1,0 +1,50 @@
+// The metadata log as one broker reaches it: slow, failing, unreachable when the broker is dead.
+// Appends whose answer is lost took effect, or take effect later, as when a database goes on
+// working for a connection that is gone. The entries are shared by all brokers.
+#pragma once
+#include "metadata/log/memory_log.h"
+#include "runtime/task_group.h"
+#include "sim/faults.h"
+#include "sim/world.h"
+
+namespace weir::sim {
+
+// Owned by the simulation; `network` is where late appends run.
+struct SharedLog {
+  metadata::MemoryLog& log;
+  Machine& network;
+  TaskGroup& late;
+};
+
+class SimLog final : public metadata::MetadataLog {
+ public:
+  SimLog(SharedLog shared, World& world, Clock& clock, const Weather& weather);
+
+  // The broker is dead: nothing it does has an effect any more.
+  void cut() { is_cut_ = true; }
+
+  Task<Result<metadata::Appended>> append(Slice entry, metadata::Position known) override;
+  Task<Result<std::vector<metadata::LogEntry>>> read(metadata::Position after,
+                                                     ByteCount limit) override;
+  Task<Result<metadata::Position>> tail() override;
+  Task<void> wait_past(metadata::Position position, MonoTime deadline) override;
+  Task<Result<metadata::SnapshotRef>> latest_snapshot() override;
+  Task<Status> record_snapshot(metadata::SnapshotRef ref) override;
+  Task<Status> trim(metadata::Position upto) override;
+  Task<Result<Uuid>> cluster_id(Uuid proposal) override;
+
+ private:
+  template <typename Answer>
+  Task<Answer> perform(const char* name, const CallFaults& faults,
+                       std::function<Task<Answer>()> call);
+  [[nodiscard]] bool is_down() const { return is_cut_ || weather_.log_down; }
+
+  SharedLog shared_;
+  World& world_;
+  Clock& clock_;
+  const Weather& weather_;
+  Rng rng_;
+  bool is_cut_ = false;
+};
+
+}  // namespace weir::sim

@@ -1,0 +1,114 @@
+#include "sim/world.h"
+
+#include <boost/asio/post.hpp>
+#include <xxhash.h>
+
+namespace weir::sim {
+namespace {
+
+constexpr TimestampMs kStart = 1'800'000'000'000;
+
+}  // namespace
+
+TimestampMs SimClock::wall_ms() const {
+  return wall_ms_ +
+         std::chrono::duration_cast<std::chrono::milliseconds>(world_.now().time_since_epoch())
+             .count();
+}
+
+MonoTime SimClock::now() const {
+  const auto world = static_cast<double>(world_.now().time_since_epoch().count());
+  return MonoTime(Duration(static_cast<Duration::rep>(world * rate_)));
+}
+
+std::shared_ptr<Timer> SimClock::call_at(MonoTime when, Executor executor,
+                                         std::move_only_function<void()> callback) {
+  // Rounded up, so that the local time has come when the timer fires.
+  const auto local = static_cast<double>(when.time_since_epoch().count());
+  const MonoTime world(Duration(static_cast<Duration::rep>(local / rate_) + 2));
+  return world_.call_at(world, std::move(executor), std::move(callback));
+}
+
+std::size_t Machine::run(std::size_t most) {
+  std::size_t count = 0;
+  while (!paused_ && count < most && context_.poll_one() == 1) ++count;
+  return count;
+}
+
+class World::Entry final : public Timer {
+ public:
+  Entry(Executor executor, std::move_only_function<void()> callback)
+      : executor_(std::move(executor)), callback_(std::move(callback)) {}
+  void cancel() override {
+    cancelled_ = true;
+    callback_ = nullptr;
+  }
+  [[nodiscard]] bool cancelled() const { return cancelled_; }
+  void post(std::shared_ptr<Entry> self) {
+    boost::asio::post(executor_, [self = std::move(self)] {
+      if (self->cancelled_) return;
+      auto callback = std::exchange(self->callback_, nullptr);
+      self->cancelled_ = true;
+      callback();
+    });
+  }
+
+ private:
+  Executor executor_;
+  std::move_only_function<void()> callback_;
+  bool cancelled_ = false;
+};
+
+Machine& World::add_machine(double rate, std::int64_t wall_error_ms) {
+  return *machines_.emplace_back(std::make_unique<Machine>(*this, rate, kStart + wall_error_ms));
+}
+
+std::shared_ptr<Timer> World::call_at(MonoTime when, Executor executor,
+                                      std::move_only_function<void()> callback) {
+  auto entry = std::make_shared<Entry>(std::move(executor), std::move(callback));
+  timers_.emplace(std::max(when, now_), entry);
+  return entry;
+}
+
+bool World::run_until(const std::function<bool()>& done, MonoTime end) {
+  while (!done()) {
+    if (run_machines()) continue;
+    if (!advance(end)) return done();
+  }
+  return true;
+}
+
+// Each machine does a little, in an order of its own each time.
+bool World::run_machines() {
+  bool any = false;
+  const std::size_t first = rng_.below(machines_.size());
+  for (std::size_t i = 0; i < machines_.size(); ++i) {
+    Machine& machine = *machines_[(first + i) % machines_.size()];
+    any |= machine.run(1 + rng_.below(16)) > 0;
+  }
+  return any;
+}
+
+bool World::advance(MonoTime end) {
+  while (!timers_.empty() && timers_.begin()->second->cancelled()) timers_.erase(timers_.begin());
+  if (timers_.empty() || timers_.begin()->first > end) {
+    now_ = std::max(now_, end);
+    return false;
+  }
+  now_ = timers_.begin()->first;
+  while (!timers_.empty() && timers_.begin()->first <= now_) {
+    std::shared_ptr<Entry> entry = std::move(timers_.begin()->second);
+    timers_.erase(timers_.begin());
+    if (!entry->cancelled()) entry->post(entry);
+  }
+  return true;
+}
+
+void World::note(std::string_view event, std::uint64_t detail) {
+  ++events_;
+  const std::uint64_t words[] = {hash_, static_cast<std::uint64_t>(now_.time_since_epoch().count()),
+                                 detail, XXH3_64bits(event.data(), event.size())};
+  hash_ = XXH3_64bits(words, sizeof words);
+}
+
+}  // namespace weir::sim

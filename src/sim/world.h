@@ -1,0 +1,100 @@
+// The world of a simulation: virtual time, machines, and the order in which they run. Everything is
+// on one thread, and everything that is random comes from one seed, so a seed replays exactly.
+//
+// A machine has a loop, a clock of its own that drifts and is set wrong, and may be paused as
+// SIGSTOP does: what is due waits until it goes on.
+#pragma once
+#include "runtime/clock.h"
+#include "runtime/rng.h"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace weir::sim {
+
+class World;
+
+// Local time is world time, faster or slower by `rate`.
+class SimClock final : public Clock {
+ public:
+  SimClock(World& world, double rate, TimestampMs wall_ms)
+      : world_(world), rate_(rate), wall_ms_(wall_ms) {}
+
+  [[nodiscard]] TimestampMs wall_ms() const override;
+  [[nodiscard]] MonoTime now() const override;
+  std::shared_ptr<Timer> call_at(MonoTime when, Executor executor,
+                                 std::move_only_function<void()> callback) override;
+  // The wall clock is set forward or back.
+  void jump(std::int64_t ms) { wall_ms_ += ms; }
+
+ private:
+  World& world_;
+  const double rate_;
+  TimestampMs wall_ms_;  // at the beginning
+};
+
+class Machine {
+ public:
+  Machine(World& world, double rate, TimestampMs wall_ms) : clock_(world, rate, wall_ms) {}
+
+  [[nodiscard]] Executor executor() { return context_.get_executor(); }
+  [[nodiscard]] SimClock& clock() { return clock_; }
+  void pause() { paused_ = true; }
+  void resume() { paused_ = false; }
+  [[nodiscard]] bool paused() const { return paused_; }
+  // Runs up to `most` handlers; how many there were.
+  std::size_t run(std::size_t most);
+
+ private:
+  boost::asio::io_context context_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_ =
+      boost::asio::make_work_guard(context_);
+  SimClock clock_;
+  bool paused_ = false;
+};
+
+class World {
+ public:
+  explicit World(std::uint64_t seed) : rng_(seed) {}
+
+  // Lives as long as the world.
+  Machine& add_machine(double rate = 1, std::int64_t wall_error_ms = 0);
+  [[nodiscard]] MonoTime now() const { return now_; }
+  // An Rng of its own for a part, so that parts do not disturb each other's draws.
+  [[nodiscard]] Rng fork() { return Rng(rng_.next()); }
+
+  // Runs everything until `done`, or until `end`; true: done.
+  bool run_until(const std::function<bool()>& done, MonoTime end);
+  bool run_until(const std::function<bool()>& done, Duration most) {
+    return run_until(done, now_ + most);
+  }
+
+  // What happened, for the hash of all events that tells two runs apart.
+  void note(std::string_view event, std::uint64_t detail = 0);
+  [[nodiscard]] std::uint64_t hash() const { return hash_; }
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+
+  std::shared_ptr<Timer> call_at(MonoTime when, Executor executor,
+                                 std::move_only_function<void()> callback);
+
+ private:
+  class Entry;
+  bool advance(MonoTime end);
+  bool run_machines();
+
+  Rng rng_;
+  MonoTime now_{};
+  std::multimap<MonoTime, std::shared_ptr<Entry>> timers_;
+  std::vector<std::unique_ptr<Machine>> machines_;
+  std::uint64_t hash_ = 0;
+  std::uint64_t events_ = 0;
+};
+
+}  // namespace weir::sim
