@@ -46,13 +46,9 @@ Checked<Settings> proposal(const ResourceSettings& resource,
   return config::apply_alterations(scope_of(resource.type), resource.settings, alterations);
 }
 
-// A resource may stand once in a request.
-template <typename Request>
-bool is_twice(const Request& request, const typename Request::Resource& resource) {
-  return std::ranges::count_if(request.resources, [&](const auto& other) {
-           return other.resource_type == resource.resource_type &&
-                  other.resource_name == resource.resource_name;
-         }) > 1;
+template <typename Resource>
+std::pair<std::int8_t, std::string_view> name_of(const Resource& resource) {
+  return {resource.resource_type, resource.resource_name};
 }
 
 template <typename Resource>
@@ -70,12 +66,15 @@ template <typename Request, typename Response>
 Task<Response> alter(Broker& broker, const RequestContext& context, const Request& request) {
   Response response;
   std::ignore = co_await broker.coordinator.catch_up();
+  // A resource may stand once in a request.
+  std::map<std::pair<std::int8_t, std::string_view>, std::size_t> times;
+  for (const auto& resource : request.resources) ++times[name_of(resource)];
   for (const auto& resource : request.resources) {
     auto& out = response.responses.emplace_back();
     out.resource_type = resource.resource_type;
     out.resource_name = std::string(resource.resource_name);
     Checked<void> outcome = config::invalid_request("the request names this resource twice");
-    if (!is_twice(request, resource)) {
+    if (times[name_of(resource)] == 1) {
       outcome = co_await alter_one(broker, context.client.core, resource, request.validate_only);
     }
     out.error_message = std::nullopt;
