@@ -74,7 +74,8 @@ class FetcherTest : public ::testing::Test {
       kafka::RecordBatchView view(batch.bytes());
       command.batches.push_back({.length = static_cast<std::uint32_t>(batch.size()),
                                  .last_offset_delta = view.last_offset_delta(),
-                                 .max_timestamp = view.max_timestamp()});
+                                 .max_timestamp = view.max_timestamp(),
+                                 .log_append_time = log_append_time_});
       reader_.objects[sequence].append(batch);
     }
     command.object_size = static_cast<std::uint32_t>(reader_.objects[sequence].size());
@@ -134,6 +135,7 @@ class FetcherTest : public ::testing::Test {
   MetricsRegistry metrics_;
   Fetcher fetcher_{coordinator_, reader_, waiters_, clock_, metrics_};
   std::int64_t sequence_ = 0;
+  bool log_append_time_ = false;  // of what is committed
 };
 
 TEST_F(FetcherTest, ReturnsTheWholeBatchThatHoldsTheOffset) {
@@ -306,8 +308,7 @@ TEST_F(FetcherTest, AnExtentWhoseBatchesDoNotAddUpIsCorrupt) {
 }
 
 TEST_F(FetcherTest, LogAppendTimeIsStampedOnReading) {
-  coordinator_.apply(metadata::AlterConfigs{
-      .name = "t", .sets = {{.name = "message.timestamp.type", .value = "LogAppendTime"}}});
+  log_append_time_ = true;
   commit(0, {batch_of({1, 2, 3})});
   auto got = fetch({at(0)});
   Slice all = got[0].records.flatten();
@@ -363,8 +364,7 @@ TEST_F(OffsetLookupTest, TheGreatestIsTheFirstOfEqualOnes) {
 }
 
 TEST_F(OffsetLookupTest, WithLogAppendTimeTheFirstRecordOfTheBatchIsFound) {
-  coordinator_.apply(metadata::AlterConfigs{
-      .name = "t", .sets = {{.name = "message.timestamp.type", .value = "LogAppendTime"}}});
+  log_append_time_ = true;
   commit(0, {batch_of({10, 20, 30})});
   EXPECT_EQ(at_or_after(clock_.wall_ms())->offset, 0);
   EXPECT_EQ(at_or_after(1)->timestamp, clock_.wall_ms());

@@ -1,6 +1,7 @@
 #include "produce/write_pipeline.h"
 
 #include "kafka/error_map.h"
+#include "kafka/records/record_batch.h"
 #include "runtime/log.h"
 
 namespace weir::produce {
@@ -26,7 +27,9 @@ metadata::CommitObject command_for(const storage::WalIndex& index, metadata::Obj
                                .max_timestamp = batch.max_timestamp,
                                .producer_id = batch.producer_id,
                                .producer_epoch = batch.producer_epoch,
-                               .base_sequence = batch.base_sequence});
+                               .base_sequence = batch.base_sequence,
+                               .log_append_time =
+                                   (batch.attributes & kafka::kLogAppendTimeBit) != 0});
   }
   return command;
 }

@@ -65,7 +65,9 @@ class WritePipelineTest : public ::testing::Test {
     auto write = std::make_shared<PendingWrite>(batches.size());
     std::vector<StagedBatch> staged;
     for (auto& [partition, bytes] : batches) {
-      staged.push_back({.batch = {.partition = {kTopic, partition}, .bytes = bytes},
+      staged.push_back({.batch = {.partition = {kTopic, partition},
+                                  .bytes = bytes,
+                                  .log_append_time = log_append_time_},
                         .write = write,
                         .index = static_cast<std::uint32_t>(staged.size())});
     }
@@ -86,6 +88,7 @@ class WritePipelineTest : public ::testing::Test {
   Remembered written_;
   MetricsRegistry metrics_;
   FlushLimits limits_;
+  bool log_append_time_ = false;  // of what is staged
   std::optional<WritePipeline> pipeline_;
 };
 
@@ -101,6 +104,22 @@ TEST_F(WritePipelineTest, AnswersWithTheOffsetsOfTheCommit) {
   EXPECT_EQ(got[1].base_offset, 0);
   EXPECT_EQ(outcomes(second)[0].base_offset, 3);
   EXPECT_EQ(coordinator_.image()->topic("t")->partition(0)->view().high_watermark, 5);
+}
+
+TEST_F(WritePipelineTest, ABatchThatIsStampedGetsTheTimeOfItsCommit) {
+  log_append_time_ = true;
+  auto stamped = stage({{0, batch_of(2)}});
+  poll();
+  log_append_time_ = false;
+  auto own = stage({{0, batch_of(1)}});
+  poll();
+  EXPECT_EQ(outcomes(stamped)[0].log_append_time_ms, clock_.wall_ms());
+  EXPECT_EQ(outcomes(own)[0].log_append_time_ms, kNoTimestamp);
+  auto view = coordinator_.image()->topic("t")->partition(0)->view();
+  EXPECT_TRUE(view.extents[0].log_append_time);
+  EXPECT_EQ(view.extents[0].max_timestamp, clock_.wall_ms());
+  EXPECT_FALSE(view.extents[1].log_append_time);
+  EXPECT_EQ(view.extents[1].max_timestamp, 1000);
 }
 
 TEST_F(WritePipelineTest, AnIdlePipelineMakesNoObjects) {

@@ -36,12 +36,14 @@ struct WalObjectId {
 struct WalBatch {
   TopicPartition partition;
   Slice bytes;  // one batch of record format 2, validated
+  // Its records get the time of the commit: the index says so, the batch stays as it came.
+  bool log_append_time = false;
 };
 
 // What the index says of one batch; the fields of its header that a commit needs.
 struct WalBatchInfo {
   std::uint32_t length = 0;  // bytes, with the header
-  std::uint16_t attributes = 0;
+  std::uint16_t attributes = 0;  // with kLogAppendTimeBit where WalBatch::log_append_time is set
   std::int32_t last_offset_delta = 0;  // records - 1
   TimestampMs max_timestamp = kNoTimestamp;
   ProducerId producer_id = kNoProducerId;

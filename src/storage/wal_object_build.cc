@@ -22,10 +22,11 @@ std::vector<std::uint32_t> order_by_partition(std::span<const WalBatch> batches)
   return order;
 }
 
-WalBatchInfo info_of(const kafka::RecordBatchView& batch) {
+WalBatchInfo info_of(const kafka::RecordBatchView& batch, bool log_append_time) {
   WalBatchInfo info;
   info.length = static_cast<std::uint32_t>(batch.size());
   info.attributes = batch.attributes();
+  if (log_append_time) info.attributes |= kafka::kLogAppendTimeBit;
   info.last_offset_delta = batch.last_offset_delta();
   info.max_timestamp = batch.max_timestamp();
   info.producer_id = batch.producer_id();
@@ -102,7 +103,7 @@ WalObject build_wal_object(const WalObjectId& id, std::span<const WalBatch> batc
     run.crc = crc_with(run.crc, view);
     run.byte_length += static_cast<std::uint32_t>(view.size());
     ++run.batch_count;
-    object.index.batches.push_back(info_of(view));
+    object.index.batches.push_back(info_of(view, batch.log_append_time));
     object.body.append(batch.bytes);
   }
   object.body.append(index_and_footer(id, object.index));

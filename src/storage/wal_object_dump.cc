@@ -22,7 +22,8 @@ std::string problem_of(const kafka::RecordBatchView& batch, const WalBatchInfo& 
     return fmt::format("its CRC is {:08x} and should be {:08x}", batch.computed_crc(), batch.crc());
   }
   bool same =
-      batch.attributes() == info.attributes &&
+      (batch.attributes() | kafka::kLogAppendTimeBit) ==
+          (info.attributes | kafka::kLogAppendTimeBit) &&
       batch.last_offset_delta() == info.last_offset_delta &&
       batch.max_timestamp() == info.max_timestamp && batch.producer_id() == info.producer_id &&
       batch.producer_epoch() == info.producer_epoch && batch.base_sequence() == info.base_sequence;
@@ -40,7 +41,8 @@ class Printer {
   virtual ~Printer() = default;
   virtual void object(const WalContents& contents, std::size_t size) = 0;
   virtual void run(const WalRun& run, const std::string& problem) = 0;
-  virtual void batch(const kafka::RecordBatchView& batch, std::uint64_t at,
+  // `stamped`: its records get the time of the commit.
+  virtual void batch(const kafka::RecordBatchView& batch, std::uint64_t at, bool stamped,
                      const std::string& problem) = 0;
   virtual void end_run() = 0;
   virtual std::string finish(bool is_intact) = 0;
@@ -60,7 +62,7 @@ class TextPrinter final : public Printer {
           run.partition.topic.to_string(), run.partition.partition, run.byte_length,
           run.byte_offset, run.batch_count, run.crc, mark(problem));
   }
-  void batch(const kafka::RecordBatchView& batch, std::uint64_t at,
+  void batch(const kafka::RecordBatchView& batch, std::uint64_t at, bool stamped,
              const std::string& problem) override {
     print("  {}: {} bytes, {} records, {}, timestamps {} to {}", at, batch.size(),
           batch.records_count(), codec_of(batch), batch.base_timestamp(), batch.max_timestamp());
@@ -68,6 +70,7 @@ class TextPrinter final : public Printer {
       print(", producer {} epoch {} sequences {} to {}", batch.producer_id(),
             batch.producer_epoch(), batch.base_sequence(), batch.last_sequence());
     }
+    if (stamped) print(", log append time");
     if (batch.is_transactional()) print(", transactional");
     if (batch.is_control()) print(", control");
     print("{}\n", mark(problem));
@@ -115,7 +118,7 @@ class JsonPrinter final : public Printer {
     out_.key("batches");
     out_.begin_array();
   }
-  void batch(const kafka::RecordBatchView& batch, std::uint64_t at,
+  void batch(const kafka::RecordBatchView& batch, std::uint64_t at, bool stamped,
              const std::string& problem) override {
     out_.begin_object();
     number("offset", static_cast<std::int64_t>(at));
@@ -124,6 +127,8 @@ class JsonPrinter final : public Printer {
     number("last_offset_delta", batch.last_offset_delta());
     text("codec", codec_of(batch));
     number("attributes", batch.attributes());
+    out_.key("log_append_time");
+    out_.boolean(stamped);
     number("base_timestamp", batch.base_timestamp());
     number("max_timestamp", batch.max_timestamp());
     number("producer_id", batch.producer_id());
@@ -171,7 +176,8 @@ WalDump dump(Bytes object, const WalContents& contents, Printer& printer) {
     for (const WalBatchInfo& info : contents.index.batches_of(run)) {
       kafka::RecordBatchView batch(bytes.subspan(at, info.length));
       std::string problem = problem_of(batch, info);
-      printer.batch(batch, run.byte_offset + at, problem);
+      bool stamped = (info.attributes & kafka::kLogAppendTimeBit) != 0;
+      printer.batch(batch, run.byte_offset + at, stamped, problem);
       out.is_intact = out.is_intact && problem.empty();
       at += info.length;
     }

@@ -104,6 +104,25 @@ TEST(WalObject, TheParserFindsWhatIsInTheDocumentedBytes) {
   }
 }
 
+TEST(WalObject, TheIndexSaysWhichBatchesGetTheTimeOfTheCommit) {
+  std::vector<WalBatch> batches = vector_batches(vector_object());
+  batches[2].log_append_time = true;
+  Slice object = build_wal_object(kId, batches).body.flatten();
+  auto contents = parse_wal_object(object.bytes());
+  ASSERT_TRUE(contents);
+  const WalIndex& index = contents->index;
+  EXPECT_EQ(index.batches_of(index.runs[0])[0].attributes, 0);
+  EXPECT_EQ(index.batches_of(index.runs[1])[0].attributes, 0x18);
+  // The batch itself stays as it was sent.
+  EXPECT_EQ(as_text(object.bytes().subspan(index.runs[1].byte_offset, batches[2].bytes.size())),
+            as_text(batches[2].bytes.bytes()));
+  auto dump = dump_wal_object(object.bytes(), DumpFormat::kJson);
+  ASSERT_TRUE(dump && dump->is_intact);
+  auto json = boost::json::parse(dump->text);
+  EXPECT_EQ(json.at("runs").at(0).at("batches").at(0).at("log_append_time"), false);
+  EXPECT_EQ(json.at("runs").at(1).at("batches").at(0).at("log_append_time"), true);
+}
+
 TEST(WalObject, RunCrcsAreThoseOfTheBytes) {
   // Sizes around everything that the joining of CRCs treats apart.
   std::vector<WalBatch> batches;

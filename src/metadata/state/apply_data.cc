@@ -53,13 +53,12 @@ class Commit {
   void commit_batch(PartitionState& partition, const ObjectBatch& batch) {
     Offset base = open_ ? extent_.last_offset() + 1 : partition.high_watermark();
     BatchResult result{.base_offset = base,
-                       .append_time = topic_->log_append_time ? context_.now : kNoTimestamp,
+                       .append_time = batch.log_append_time ? context_.now : kNoTimestamp,
                        .log_start = partition.log_start()};
     if (batch.producer_id != kNoProducerId) {
       // A duplicate is answered with the greatest timestamp of the batch, as Kafka does, also where
       // the first answer had none.
-      TimestampMs stamp = topic_->log_append_time ? context_.now : batch.max_timestamp;
-      SequenceCheck check = partition.sequence(batch, base, stamp, context_.now);
+      SequenceCheck check = partition.sequence(batch, base, stamp_of(batch), context_.now);
       if (check.error != KafkaError::kNone) {
         close_extent(partition);
         answer({.error = check.error, .log_start = partition.log_start()});
@@ -78,12 +77,13 @@ class Commit {
   }
 
   void extend(PartitionState& partition, const ObjectBatch& batch, Offset base) {
-    TimestampMs timestamp = topic_->log_append_time ? context_.now : batch.max_timestamp;
+    TimestampMs timestamp = stamp_of(batch);
     auto records = static_cast<std::uint32_t>(batch.last_offset_delta) + 1;
-    // The length of an extent has 32 bits.
-    if (open_ && extent_.last_offset_delta > std::numeric_limits<std::uint32_t>::max() - records) {
-      close_extent(partition);
-    }
+    // The length of an extent has 32 bits; all its records have timestamps of one kind.
+    bool fits =
+        extent_.log_append_time == batch.log_append_time &&
+        extent_.last_offset_delta <= std::numeric_limits<std::uint32_t>::max() - records;
+    if (open_ && !fits) close_extent(partition);
     if (open_) {
       extent_.last_offset_delta += records;
       extent_.byte_length += batch.length;
@@ -99,7 +99,11 @@ class Commit {
                .byte_offset = byte_offset_,
                .byte_length = batch.length,
                .object_size = command_.object_size,
-               .log_append_time = topic_->log_append_time};
+               .log_append_time = batch.log_append_time};
+  }
+
+  [[nodiscard]] TimestampMs stamp_of(const ObjectBatch& batch) const {
+    return batch.log_append_time ? context_.now : batch.max_timestamp;
   }
 
   void close_extent(PartitionState& partition) {

@@ -143,38 +143,46 @@ TEST(CommitObjects, AnObjectThatDoesNotFitTogetherHasNoEffect) {
   EXPECT_TRUE(log.state.tables().objects.objects().empty());
 }
 
-TEST(CommitObjects, LogAppendTimeFollowsTheTopicAtTheTimeOfTheCommit) {
+// The broker that validated a batch decides: what is configured while the entry is applied, or at
+// some broker, must not matter.
+TEST(CommitObjects, TheBatchSaysWhetherItGetsTheAppendTime) {
   TestLog log;
-  TopicId topic = log.create_topic("orders");
+  TopicId topic = log.create_topic("orders", 1, {{"message.timestamp.type", "LogAppendTime"}});
   EXPECT_EQ(log.apply(ObjectBuilder(1).run(topic).batch(1, 5)).batches[0].append_time,
             kNoTimestamp);
-  log.apply(AlterConfigs{.name = "orders", .sets = {{"message.timestamp.type", "LogAppendTime"}}});
+  log.apply(AlterConfigs{.name = "orders", .sets = {{"message.timestamp.type", "CreateTime"}}});
   log.now += 7;
-  EXPECT_EQ(log.apply(ObjectBuilder(2).run(topic).batch(1, 5)).batches[0].append_time,
-            TestLog::kStart + 7);
-  log.apply(AlterConfigs{.name = "orders", .deletes = {"message.timestamp.type"}});
-  EXPECT_EQ(log.apply(ObjectBuilder(3).run(topic).batch(1, 5)).batches[0].append_time,
-            kNoTimestamp);
+  EXPECT_EQ(
+      log.apply(ObjectBuilder(2).run(topic).batch(1, 5).log_append_time()).batches[0].append_time,
+      TestLog::kStart + 7);
   PartitionView view = log.view(topic);
   EXPECT_FALSE(view.extents[0].log_append_time);
   EXPECT_EQ(view.extents[0].max_timestamp, 5);
   EXPECT_TRUE(view.extents[1].log_append_time);
   EXPECT_EQ(view.extents[1].max_timestamp, TestLog::kStart + 7);
-  EXPECT_FALSE(view.extents[2].log_append_time);
 }
 
-TEST(CommitObjects, AllBrokersSettingIsTheDefaultForTopics) {
+TEST(CommitObjects, AnExtentHasTimestampsOfOneKind) {
   TestLog log;
   TopicId topic = log.create_topic("orders");
-  TopicId own = log.create_topic("own", 1, {{"message.timestamp.type", "CreateTime"}});
-  log.apply(AlterConfigs{.type = ConfigResourceType::kBroker,
-                         .sets = {{"log.message.timestamp.type", "LogAppendTime"}}});
-  TopicId later = log.create_topic("later");
-  CommandResult result =
-      log.apply(ObjectBuilder(1).run(topic).batch(1).run(own).batch(1).run(later).batch(1));
-  EXPECT_EQ(result.batches[0].append_time, TestLog::kStart);
+  log.now += 7;
+  ObjectBuilder builder(1);
+  builder.run(topic).batch(2, 5).batch(1, 6).batch(3, 9).log_append_time();
+  builder.batch(1, 9).log_append_time().batch(1, 8);
+  CommandResult result = log.apply(builder);
   EXPECT_EQ(result.batches[1].append_time, kNoTimestamp);
-  EXPECT_EQ(result.batches[2].append_time, TestLog::kStart);
+  EXPECT_EQ(result.batches[2].append_time, TestLog::kStart + 7);
+  EXPECT_EQ(result.batches[4].base_offset, 7);
+  PartitionView view = log.view(topic);
+  ASSERT_EQ(view.extents.size(), 3U);
+  EXPECT_EQ(view.extents[0].last_offset(), 2);
+  EXPECT_EQ(view.extents[0].max_timestamp, 6);
+  EXPECT_TRUE(view.extents[1].log_append_time);
+  EXPECT_EQ(view.extents[1].byte_offset, 200U);
+  EXPECT_EQ(view.extents[1].byte_length, 200U);
+  EXPECT_EQ(view.extents[1].max_timestamp, TestLog::kStart + 7);
+  EXPECT_FALSE(view.extents[2].log_append_time);
+  EXPECT_EQ(view.extents[2].max_timestamp, 8);
 }
 
 TEST(CommitObjects, TellWhichPartitionsAdvanced) {

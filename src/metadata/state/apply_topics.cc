@@ -49,9 +49,8 @@ CommandResult apply(Tables& tables, ApplyContext& context, const CreateTopics& c
                      .name = topic.name,
                      .configs = to_map(topic.configs),
                      .replication_factor = topic.replication_factor};
-    bool log_append_time = is_log_append_time(tables, image.configs);
-    tables.topics.add_partitions(tables.topics.add(std::move(image), log_append_time),
-                                 topic.partitions, context.position);
+    tables.topics.add_partitions(tables.topics.add(std::move(image)), topic.partitions,
+                                 context.position);
     context.changes.image = true;
   }
   return result;
@@ -96,19 +95,13 @@ CommandResult apply(Tables& tables, ApplyContext& context, const AlterConfigs& c
     if (topic == nullptr) return {.error = KafkaError::kUnknownTopicOrPartition};
     ConfigMap configs = topic->image->configs;
     apply_to(configs, command);
-    bool log_append_time = is_log_append_time(tables, configs);
-    tables.topics.set_configs(*topic, std::move(configs), log_append_time);
+    tables.topics.set_configs(*topic, std::move(configs));
     return {};
   }
   ConfigResource resource{command.type, command.name};
   ConfigMap& configs = tables.configs[resource];
   apply_to(configs, command);
   if (configs.empty()) tables.configs.erase(resource);
-  if (resource == ConfigResource{ConfigResourceType::kBroker, ""}) {
-    for (auto& [id, topic] : tables.topics.topics()) {
-      topic.log_append_time = is_log_append_time(tables, topic.image->configs);
-    }
-  }
   return {};
 }
 

@@ -27,7 +27,7 @@ using Command =
 struct BatchResult {
   kafka::KafkaError error = kafka::KafkaError::kNone;
   Offset base_offset = kNoOffset;          // of a duplicate: where the first one stands
-  TimestampMs append_time = kNoTimestamp;  // -1 unless the topic's records get the append time;
+  TimestampMs append_time = kNoTimestamp;  // -1 unless the batch's records get the append time;
                                            // of a duplicate: the batch's greatest timestamp
   Offset log_start = kNoOffset;
   bool operator==(const BatchResult&) const = default;

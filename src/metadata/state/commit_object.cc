@@ -16,7 +16,10 @@ constexpr std::uint32_t kMoved =
 constexpr std::uint32_t kCountShift = 2;
 constexpr std::uint32_t kMaxBatches = std::numeric_limits<std::uint32_t>::max() >> kCountShift;
 
+// The flags of a batch: one of these, and kLogAppendTime.
 enum class Producer : std::uint8_t { kNone = 0, kSame = 1, kOther = 2 };
+constexpr std::uint8_t kProducerMask = 3;
+constexpr std::uint8_t kLogAppendTime = 4;
 
 // What the numbers of the next run and batch are relative to.
 struct Context {
@@ -36,20 +39,24 @@ std::int64_t sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
 
+Producer producer_of(const ObjectBatch& batch, const Context& context) {
+  if (batch.producer_id == kNoProducerId) return Producer::kNone;
+  bool same =
+      batch.producer_id == context.producer_id && batch.producer_epoch == context.producer_epoch;
+  return same ? Producer::kSame : Producer::kOther;
+}
+
 void write_batch(ByteWriter& out, const ObjectBatch& batch, Context& context) {
   out.uvarint(batch.length);
   out.uvarint(static_cast<std::uint32_t>(batch.last_offset_delta));
   out.varlong(difference(batch.max_timestamp, context.timestamp));
   context.timestamp = batch.max_timestamp;
   context.byte_end += batch.length;
-  if (batch.producer_id == kNoProducerId) {
-    out.u8(static_cast<std::uint8_t>(Producer::kNone));
-    return;
-  }
-  if (batch.producer_id == context.producer_id && batch.producer_epoch == context.producer_epoch) {
-    out.u8(static_cast<std::uint8_t>(Producer::kSame));
-  } else {
-    out.u8(static_cast<std::uint8_t>(Producer::kOther));
+  Producer producer = producer_of(batch, context);
+  out.u8(static_cast<std::uint8_t>(static_cast<std::uint8_t>(producer) |
+                                   (batch.log_append_time ? kLogAppendTime : 0)));
+  if (producer == Producer::kNone) return;
+  if (producer == Producer::kOther) {
     out.varlong(difference(batch.producer_id, context.producer_id));
     out.uvarint(static_cast<std::uint16_t>(batch.producer_epoch));
     context.producer_id = batch.producer_id;
@@ -64,13 +71,15 @@ ObjectBatch read_batch(ByteReader& in, Context& context) {
   batch.last_offset_delta = static_cast<std::int32_t>(in.uvarint());
   batch.max_timestamp = context.timestamp = sum(context.timestamp, in.varlong());
   context.byte_end += batch.length;
-  std::uint8_t producer = in.u8();
-  if (producer == static_cast<std::uint8_t>(Producer::kNone)) return batch;
-  if (producer == static_cast<std::uint8_t>(Producer::kOther)) {
+  std::uint8_t flags = in.u8();
+  batch.log_append_time = (flags & kLogAppendTime) != 0;
+  auto producer = static_cast<Producer>(flags & kProducerMask);
+  if ((flags & ~(kProducerMask | kLogAppendTime)) != 0 || producer > Producer::kOther)
+    in.set_failed();
+  if (producer == Producer::kNone) return batch;
+  if (producer == Producer::kOther) {
     context.producer_id = sum(context.producer_id, in.varlong());
     context.producer_epoch = static_cast<ProducerEpoch>(in.uvarint());
-  } else if (producer != static_cast<std::uint8_t>(Producer::kSame)) {
-    in.set_failed();
   }
   batch.producer_id = context.producer_id;
   batch.producer_epoch = context.producer_epoch;
@@ -218,6 +227,8 @@ void write_json(kafka::JsonWriter& out, const CommitObject& command) {
       field("producer_id", batch.producer_id);
       field("producer_epoch", batch.producer_epoch);
       field("base_sequence", batch.base_sequence);
+      out.key("log_append_time");
+      out.boolean(batch.log_append_time);
       out.end_object();
     }
     out.end_array();

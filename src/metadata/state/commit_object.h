@@ -25,6 +25,8 @@ struct ObjectBatch {
   ProducerId producer_id = kNoProducerId;
   ProducerEpoch producer_epoch = kNoProducerEpoch;
   std::int32_t base_sequence = -1;
+  // Its records get the time of the commit: what the broker that validated it found configured.
+  bool log_append_time = false;
   bool operator==(const ObjectBatch&) const = default;
 };
 

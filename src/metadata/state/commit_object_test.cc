@@ -25,10 +25,13 @@ TEST(CommitObject, ComesBackAsItWas) {
                              .batch(1)
                              .batch(10, 7, 3, 0)
                              .batch(10, 7, 3, 10)
+                             .log_append_time()
                              .run(topic_id("a"), 2)
                              .batch(std::numeric_limits<std::int32_t>::max(), 8, 32767, 2147483647)
                              .run(topic_id("b"), 2147483647)
                              .batch(3, std::numeric_limits<std::int64_t>::max(), 0, 0)
+                             .batch(1)
+                             .log_append_time()
                              .command();
   command.batches[0].max_timestamp = -1;
   command.batches[1].max_timestamp = std::numeric_limits<std::int64_t>::max();
@@ -98,6 +101,18 @@ TEST(CommitObject, DamagedBytesAreRefused) {
   EXPECT_FALSE(read_commit_object(longer));
 }
 
+TEST(CommitObject, UnknownFlagsAreRefused) {
+  ByteWriter out;
+  write(out, ObjectBuilder(3).run(topic_id("a")).batch(1).command());
+  std::vector<std::byte> bytes = out.release();
+  // The flags of a batch without producer stand at the end.
+  for (int flags = 0; flags < 256; ++flags) {
+    bytes.back() = static_cast<std::byte>(flags);
+    ByteReader in(bytes);
+    EXPECT_EQ(read_commit_object(in).has_value(), flags == 0 || flags == 4) << flags;
+  }
+}
+
 TEST(CommitObject, AHugeCountAllocatesNothing) {
   ByteWriter out;
   out.uvarlong(1);
@@ -110,13 +125,13 @@ TEST(CommitObject, AHugeCountAllocatesNothing) {
 
 TEST(CommitObject, JsonShowsRunsWithTheirBatches) {
   kafka::JsonWriter out;
-  write_json(out, ObjectBuilder(3).run(topic_id("a"), 4).batch(2, 9, 1, 5).command());
+  write_json(out, ObjectBuilder(3).run(topic_id("a"), 4).batch(2, 9, 1, 5).log_append_time().command());
   std::string json = out.release();
   EXPECT_NE(
       json.find(R"("partition":4,"byte_offset":0,"batches":[{"length":100,"last_offset_delta":1)"),
       std::string::npos)
       << json;
-  EXPECT_NE(json.find(R"("producer_id":9,"producer_epoch":1,"base_sequence":5)"), std::string::npos)
+  EXPECT_NE(json.find(R"("producer_id":9,"producer_epoch":1,"base_sequence":5,"log_append_time":true)"), std::string::npos)
       << json;
 }
 

@@ -66,6 +66,7 @@ void RandomHistory::add_batch(ObjectBuilder& builder, const TopicId& topic,
   std::int32_t records = 1 + below(5);
   if (one_in(3)) {
     builder.batch(records, one_in(20) ? kNoTimestamp : TestLog::kStart + below(100'000));
+    if (one_in(4)) builder.log_append_time();
     return;
   }
   ProducerId id = below(5);
@@ -79,6 +80,7 @@ void RandomHistory::add_batch(ObjectBuilder& builder, const TopicId& topic,
   builder.batch(records, id,
                 one_in(15) && epoch > 0 ? static_cast<ProducerEpoch>(epoch - 1) : epoch,
                 advance_sequence(sequence, skip));
+  if (one_in(4)) builder.log_append_time();
   sequence = advance_sequence(sequence, records + skip);
   sent_.push_back({topic, partition, builder.command().batches.back()});
   if (sent_.size() > kRemembered) sent_.erase(sent_.begin());

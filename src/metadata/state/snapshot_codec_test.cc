@@ -44,6 +44,7 @@ void fill(TestLog& log) {
     log.apply(ObjectBuilder(i)
                   .run(orders, i % 5)
                   .batch(3, 7, 0, i / 5 * 3)
+                  .log_append_time()
                   .run(other)
                   .batch(1, -1)
                   .batch(2, 5));

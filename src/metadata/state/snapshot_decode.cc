@@ -178,8 +178,7 @@ class Assembler {
                        .name = std::move(topic.name),
                        .configs = to_map(topic.configs),
                        .replication_factor = topic.replication_factor};
-      bool log_append_time = is_log_append_time(tables_, image.configs);
-      TopicState& state = tables_.topics.add(std::move(image), log_append_time);
+      TopicState& state = tables_.topics.add(std::move(image));
       tables_.topics.add_partitions(state, topic.partitions, head_->position);
     }
     return {};

@@ -6,10 +6,9 @@ namespace weir::metadata {
 
 using kafka::KafkaError;
 
-BatchResult StateModel::judge(Partition& partition, const ObjectBatch& batch, TimestampMs now,
-                              bool log_append_time) {
+BatchResult StateModel::judge(Partition& partition, const ObjectBatch& batch, TimestampMs now) {
   constexpr std::int64_t kSequences = std::int64_t{1} << 31;
-  TimestampMs append_time = log_append_time ? now : -1;
+  TimestampMs append_time = batch.log_append_time ? now : -1;
   if (batch.producer_id < 0)
     return {KafkaError::kNone, partition.end, append_time, partition.start};
   std::int64_t first = batch.base_sequence;
@@ -38,13 +37,12 @@ BatchResult StateModel::judge(Partition& partition, const ObjectBatch& batch, Ti
   producer.last_time = now;
   // A repeated batch is answered with its greatest timestamp, as Kafka does.
   producer.batches.push_back(
-      {first, last, partition.end, log_append_time ? now : batch.max_timestamp});
+      {first, last, partition.end, batch.log_append_time ? now : batch.max_timestamp});
   if (producer.batches.size() > 5) producer.batches.pop_front();
   return {KafkaError::kNone, partition.end, append_time, partition.start};
 }
 
-std::vector<BatchResult> StateModel::commit(const CommitObject& command, TimestampMs now,
-                                            const std::map<TopicId, bool>& log_append_time) {
+std::vector<BatchResult> StateModel::commit(const CommitObject& command, TimestampMs now) {
   std::vector<BatchResult> results;
   objects.insert(command.object);
   std::size_t next = 0;
@@ -59,20 +57,20 @@ std::vector<BatchResult> StateModel::commit(const CommitObject& command, Timesta
         continue;
       }
       Partition& partition = found->second;
-      bool append = log_append_time.at(run.topic);
-      BatchResult result = judge(partition, batch, now, append);
+      bool append = batch.log_append_time;
+      BatchResult result = judge(partition, batch, now);
       results.push_back(result);
       bool accepted = result.error == KafkaError::kNone && result.base_offset == partition.end;
       if (accepted) {
         TimestampMs timestamp = append ? now : batch.max_timestamp;
-        if (open) {
+        if (open && partition.runs.back().stamped == append) {
           Run& last = partition.runs.back();
           last.last += batch.last_offset_delta + 1;
           last.bytes += batch.length;
           last.max_timestamp = std::max(last.max_timestamp, timestamp);
         } else {
           partition.runs.push_back({partition.end, partition.end + batch.last_offset_delta,
-                                    command.object, at, batch.length, timestamp});
+                                    command.object, at, batch.length, timestamp, append});
         }
         partition.end += batch.last_offset_delta + 1;
         ++batches_;

@@ -31,6 +31,7 @@ class StateModel {
     std::uint32_t byte_offset;
     std::uint32_t bytes;
     TimestampMs max_timestamp;
+    bool stamped;
   };
   struct Partition {
     Offset start = 0;
@@ -39,8 +40,7 @@ class StateModel {
     std::map<ProducerId, Producer> producers;
   };
 
-  std::vector<BatchResult> commit(const CommitObject& command, TimestampMs now,
-                                  const std::map<TopicId, bool>& log_append_time);
+  std::vector<BatchResult> commit(const CommitObject& command, TimestampMs now);
   ItemResult trim(const LogTrim& trim);
   void expire(TimestampMs now, std::int64_t expiration);
   // How many runs lie in each object.
@@ -53,8 +53,7 @@ class StateModel {
   std::set<ObjectId> objects;  // committed and not forgotten
 
  private:
-  BatchResult judge(Partition& partition, const ObjectBatch& batch, TimestampMs now,
-                    bool log_append_time);
+  BatchResult judge(Partition& partition, const ObjectBatch& batch, TimestampMs now);
 
   std::size_t batches_ = 0;
 };

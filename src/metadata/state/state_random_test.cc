@@ -49,6 +49,7 @@ class Modelled {
         ASSERT_EQ(extent.byte_offset, run.byte_offset);
         ASSERT_EQ(extent.byte_length, run.bytes);
         ASSERT_EQ(extent.max_timestamp, run.max_timestamp);
+        ASSERT_EQ(extent.log_append_time, run.stamped);
         bytes += run.bytes;
       }
       ASSERT_EQ(view.live_bytes, bytes);
@@ -77,21 +78,16 @@ class Modelled {
         if (result.items[i].error != KafkaError::kNone) continue;
         const NewTopic& topic = create->topics[i];
         for (PartitionIndex p = 0; p < topic.partitions; ++p) model_.partitions[{topic.id, p}];
-        topics_[topic.id] = {};
-        for (const ConfigEntry& entry : topic.configs) topics_[topic.id] = entry.value;
-        names_[topic.name] = topic.id;
+        topics_.insert(topic.id);
       }
     } else if (const auto* remove = std::get_if<DeleteTopics>(&command)) {
       for (const TopicId& id : remove->topics) {
         std::erase_if(model_.partitions, [&](const auto& item) { return item.first.topic == id; });
         deleted_topics_ += static_cast<int>(topics_.erase(id));
-        std::erase_if(names_, [&](const auto& item) { return item.second == id; });
       }
     } else if (const auto* more = std::get_if<CreatePartitions>(&command)) {
       if (result.error != KafkaError::kNone) return;
       for (PartitionIndex p = 0; p < more->count; ++p) model_.partitions[{more->topic, p}];
-    } else if (const auto* alter = std::get_if<AlterConfigs>(&command)) {
-      alter_timestamps(*alter);
     } else {
       check_data(command, result, header);
     }
@@ -103,10 +99,8 @@ class Modelled {
         ASSERT_EQ(result.error, KafkaError::kInvalidRequest);
         return;
       }
-      std::map<TopicId, bool> append;
-      for (const auto& [id, own] : topics_) append[id] = own.value_or(default_) == "LogAppendTime";
       std::size_t known = model_.batches();
-      ASSERT_EQ(result.batches, model_.commit(*commit, time_, append));
+      ASSERT_EQ(result.batches, model_.commit(*commit, time_));
       for (const BatchResult& batch : result.batches) ++answers_[batch.error];
       duplicates_ += static_cast<int>(std::ranges::count(result.batches, KafkaError::kNone,
                                                          &BatchResult::error)) -
@@ -128,26 +122,11 @@ class Modelled {
     }
   }
 
-  void alter_timestamps(const AlterConfigs& command) {
-    std::optional<std::string> set;
-    if (!command.sets.empty()) set = command.sets.front().value;
-    bool clears = command.replace || !command.deletes.empty();
-    if (command.type == ConfigResourceType::kBroker) {
-      if (!command.name.empty()) return;
-      if (set || clears) default_ = set.value_or("CreateTime");
-      return;
-    }
-    auto topic = names_.find(command.name);
-    if (topic != names_.end() && (set || clears)) topics_[topic->second] = set;
-  }
-
   TestLog log_;
   RandomHistory history_;
   StateModel model_;
   TimestampMs time_ = TestLog::kStart;
-  std::map<TopicId, std::optional<std::string>> topics_;  // with their own timestamp type
-  std::map<std::string, TopicId> names_;
-  std::string default_ = "CreateTime";
+  std::set<TopicId> topics_;
   std::map<KafkaError, int> answers_;
   int duplicates_ = 0;
   int deleted_topics_ = 0;

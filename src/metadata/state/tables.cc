@@ -25,21 +25,7 @@ std::uint64_t hash_of(const ConfigResource& resource, const ConfigMap& configs) 
   return item.hash(ItemKind::kConfig);
 }
 
-const std::string* find(const ConfigMap& map, const char* name) {
-  auto found = map.find(name);
-  return found == map.end() ? nullptr : &found->second;
-}
-
 }  // namespace
-
-bool is_log_append_time(const Tables& tables, const ConfigMap& topic) {
-  const std::string* type = find(topic, "message.timestamp.type");
-  if (type == nullptr) {
-    auto brokers = tables.configs.find({ConfigResourceType::kBroker, ""});
-    if (brokers != tables.configs.end()) type = find(brokers->second, "log.message.timestamp.type");
-  }
-  return type != nullptr && *type == "LogAppendTime";
-}
 
 std::uint64_t Tables::hash() const {
   std::uint64_t sum = hash_without_partitions();

@@ -40,8 +40,4 @@ struct Tables {
   [[nodiscard]] ClusterImage image() const;
 };
 
-// Whether records of a topic with these configurations get the time of their commit: the topic's
-// own setting decides, then that of all brokers.
-[[nodiscard]] bool is_log_append_time(const Tables& tables, const ConfigMap& topic);
-
 }  // namespace weir::metadata

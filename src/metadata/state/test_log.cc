@@ -92,4 +92,9 @@ ObjectBuilder& ObjectBuilder::batch(std::int32_t records, ProducerId producer, P
   return *this;
 }
 
+ObjectBuilder& ObjectBuilder::log_append_time() {
+  command_.batches.back().log_append_time = true;
+  return *this;
+}
+
 }  // namespace weir::metadata

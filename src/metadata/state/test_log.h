@@ -59,6 +59,8 @@ class ObjectBuilder {
   ObjectBuilder& batch(std::int32_t records, TimestampMs max_timestamp = TestLog::kStart);
   ObjectBuilder& batch(std::int32_t records, ProducerId producer, ProducerEpoch epoch,
                        std::int32_t sequence);
+  // The records of the last batch get the time of the commit.
+  ObjectBuilder& log_append_time();
   operator Command() const { return command_; }
   [[nodiscard]] const CommitObject& command() const { return command_; }
 

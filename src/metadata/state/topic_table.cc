@@ -38,9 +38,8 @@ bool TopicTable::collides(std::string_view name) const {
   return canonical_.contains(canonical(name));
 }
 
-TopicState& TopicTable::add(TopicImage image, bool log_append_time) {
+TopicState& TopicTable::add(TopicImage image) {
   TopicState& topic = topics_[image.id];
-  topic.log_append_time = log_append_time;
   canonical_[canonical(image.name)] = image.id;
   replace(topic, std::move(image));
   return topic;
@@ -66,10 +65,9 @@ void TopicTable::add_partitions(TopicState& topic, std::int32_t count, Position 
   replace(topic, std::move(image));
 }
 
-void TopicTable::set_configs(TopicState& topic, ConfigMap configs, bool log_append_time) {
+void TopicTable::set_configs(TopicState& topic, ConfigMap configs) {
   TopicImage image = *topic.image;
   image.configs = std::move(configs);
-  topic.log_append_time = log_append_time;
   replace(topic, std::move(image));
 }
 

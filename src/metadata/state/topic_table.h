@@ -15,7 +15,6 @@ namespace weir::metadata {
 
 struct TopicState {
   std::shared_ptr<const TopicImage> image;
-  bool log_append_time = false;  // records get the time of their commit
   std::deque<PartitionState>
       partitions;  // a deque: partitions stay where they are when some are added
 
@@ -40,9 +39,9 @@ class TopicTable {
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
   // The name and the id must be new.
-  TopicState& add(TopicImage image, bool log_append_time);
+  TopicState& add(TopicImage image);
   void add_partitions(TopicState& topic, std::int32_t count, Position position);
-  void set_configs(TopicState& topic, ConfigMap configs, bool log_append_time);
+  void set_configs(TopicState& topic, ConfigMap configs);
   // The topic, taken out; empty when there is none.
   Topics::node_type remove(const TopicId& id);
 
