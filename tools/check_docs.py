@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that the files which the documentation names are there: links, and paths in back quotes."""
+"""Checks that the files which the documentation names are there (links, and paths in back quotes), and the pages of the
+documentation which sources name."""
 import pathlib
 import re
 import sys
@@ -8,6 +9,9 @@ import cpp_files
 
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 PATH = re.compile(r"`([a-z_0-9]+/[a-z_0-9./]*\.(?:h|cc|py|sh|json|md))`")
+
+PAGE = re.compile(r"\bdocs/[a-z_0-9/-]+\.md\b")
+SOURCES = ("*.h", "*.cc", "*.py", "*.sh", "*.cmake", "*.schema", "CMakeLists.txt")
 
 
 def missing(page, text):
@@ -23,6 +27,12 @@ def main():
         for name in missing(page, page.read_text()):
             wrong += 1
             print(f"{page.relative_to(cpp_files.ROOT)}: there is no '{name}'", file=sys.stderr)
+    for source in (path for kind in SOURCES for path in cpp_files.tracked(kind)):
+        for name in sorted(set(PAGE.findall(source.read_text()))):
+            if (cpp_files.ROOT / name).exists():
+                continue
+            wrong += 1
+            print(f"{source.relative_to(cpp_files.ROOT)}: there is no '{name}'", file=sys.stderr)
     return 1 if wrong else 0
 
 

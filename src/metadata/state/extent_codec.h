@@ -1,5 +1,5 @@
 // Extents and the other parts of snapshots whose numbers are written as differences.
-// docs/formats/metadata-snapshot.md.
+// docs/formats/snapshot.md.
 #pragma once
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"

@@ -1,6 +1,6 @@
 // The state as bytes: a snapshot is a set of parts, each small enough to be written, read and
 // decoded alone, and named by what it holds. Equal states give equal parts, and parts of what did
-// not change stay the same, so that snapshots share them. docs/formats/metadata-snapshot.md
+// not change stay the same, so that snapshots share them. docs/formats/snapshot.md
 // describes the bytes. Pure functions; any thread.
 #pragma once
 #include "base/bytes.h"
