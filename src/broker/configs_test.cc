@@ -20,7 +20,8 @@ class ConfigsTest : public testing::Test {
 
   // A broker that was started with these keys.
   Configs& start(std::vector<std::string> set) {
-    auto fixed = config::merge_sources({.file = {}, .environment = {}, .sets = std::move(set)}).value();
+    auto fixed =
+        config::merge_sources({.file = {}, .environment = {}, .sets = std::move(set)}).value();
     auto layers = config::make_layers(std::move(fixed), kMachine).value();
     auto broker = config::make_broker_config(layers, kMachine, {}).value();
     configs_.emplace(layers, broker, kMachine, config::Permissions{}, coordinator_, 1);

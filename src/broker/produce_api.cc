@@ -71,10 +71,9 @@ void take(ProduceCall& call, const TopicRules& rules, const metadata::TopicImage
   if (verdict->transactional) {
     return reject(out, KafkaError::kInvalidTxnState, "this broker does not serve transactions yet");
   }
-  call.batches.push_back(
-      {.batch = {.partition = {topic.id, in.index},
-                 .bytes = std::move(verdict->batch),
-                 .log_append_time = rules.stamps_log_append_time()}});
+  call.batches.push_back({.batch = {.partition = {topic.id, in.index},
+                                    .bytes = std::move(verdict->batch),
+                                    .log_append_time = rules.stamps_log_append_time()}});
 }
 
 void take_topic(Broker& broker, ProduceCall& call, const ProduceRequest::TopicData& in,

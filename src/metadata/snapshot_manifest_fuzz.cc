@@ -2,24 +2,20 @@
 // same bytes.
 #include "base/big_endian.h"
 #include "base/crc32c.h"
+#include "base/fuzz.h"
 #include "metadata/snapshot_manifest.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
-#include <span>
 #include <vector>
 
 namespace {
 
 using namespace weir;
 using namespace weir::metadata;
+using fuzz::require;
 
 constexpr std::size_t kTrailer = 16;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void check(Bytes bytes) {
   auto manifest = decode_manifest(bytes);
@@ -38,7 +34,7 @@ void check(Bytes bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const Bytes bytes = std::as_bytes(std::span(data, size));
+  const Bytes bytes = fuzz::input(data, size);
   check(bytes);
   if (size < kTrailer) return 0;
   // The same with the right kind, version and checksum, so that what lies behind them is reached.

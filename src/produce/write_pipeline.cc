@@ -22,14 +22,14 @@ metadata::CommitObject command_for(const storage::WalIndex& index, metadata::Obj
   }
   command.batches.reserve(index.batches.size());
   for (const storage::WalBatchInfo& batch : index.batches) {
-    command.batches.push_back({.length = batch.length,
-                               .last_offset_delta = batch.last_offset_delta,
-                               .max_timestamp = batch.max_timestamp,
-                               .producer_id = batch.producer_id,
-                               .producer_epoch = batch.producer_epoch,
-                               .base_sequence = batch.base_sequence,
-                               .log_append_time =
-                                   (batch.attributes & kafka::kLogAppendTimeBit) != 0});
+    command.batches.push_back(
+        {.length = batch.length,
+         .last_offset_delta = batch.last_offset_delta,
+         .max_timestamp = batch.max_timestamp,
+         .producer_id = batch.producer_id,
+         .producer_epoch = batch.producer_epoch,
+         .base_sequence = batch.base_sequence,
+         .log_append_time = (batch.attributes & kafka::kLogAppendTimeBit) != 0});
   }
   return command;
 }

@@ -42,7 +42,7 @@ struct WalBatch {
 
 // What the index says of one batch; the fields of its header that a commit needs.
 struct WalBatchInfo {
-  std::uint32_t length = 0;  // bytes, with the header
+  std::uint32_t length = 0;      // bytes, with the header
   std::uint16_t attributes = 0;  // with kLogAppendTimeBit where WalBatch::log_append_time is set
   std::int32_t last_offset_delta = 0;  // records - 1
   TimestampMs max_timestamp = kNoTimestamp;

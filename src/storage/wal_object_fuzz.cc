@@ -1,20 +1,17 @@
-// Any bytes: the parser and the printer answer an error or describe an object within its bounds.
+// Any bytes: the parser and the printer answer an error or describe an object within its bounds; a
+// text is a key only if the same key is made of what it says.
 #include "base/big_endian.h"
 #include "base/crc32c.h"
+#include "base/fuzz.h"
 #include "storage/wal_layout.h"
 #include "storage/wal_object.h"
 #include "storage/wal_object_dump.h"
-
-#include <cstdlib>
 
 namespace {
 
 using namespace weir;
 using namespace weir::storage;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using fuzz::require;
 
 void check(Bytes object) {
   auto contents = parse_wal_object(object);
@@ -49,8 +46,10 @@ std::vector<std::byte> with_right_crcs(Bytes object) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Bytes object = std::as_bytes(std::span(data, size));
+  Bytes object = fuzz::input(data, size);
   check(object);
+  if (auto name = parse_wal_object_key(as_text(object)))
+    require(wal_object_key(name->broker_epoch, name->sequence) == as_text(object));
   if (size >= kWalFooterSize) check(with_right_crcs(object));
   return 0;
 }

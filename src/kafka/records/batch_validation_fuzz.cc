@@ -1,11 +1,11 @@
 // Validates any bytes as the records of a Produce request. The four bytes of the CRC choose the
 // topic's rules; then the CRC is set right, so that the checks behind it are reached. What is
 // accepted must be readable, dense and stable.
+#include "base/fuzz.h"
 #include "kafka/records/record.h"
 #include "kafka/records/validation.h"
 
 #include <cstdint>
-#include <cstdlib>
 
 namespace weir::kafka {
 namespace {
@@ -13,9 +13,7 @@ namespace {
 constexpr ByteCount kLimit = 1_MiB;
 constexpr TimestampMs kNow = 1'700'000'000'000;
 
-void require(bool condition) {
-  if (!condition) std::abort();
-}
+using fuzz::require;
 
 ValidationRules rules_from(std::uint32_t bits) {
   ValidationRules rules;

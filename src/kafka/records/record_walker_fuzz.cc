@@ -1,13 +1,15 @@
 // Walks any bytes as records, in chunks of the size that the first byte says, and reads them as
 // views: both must see the same.
+#include "base/fuzz.h"
 #include "kafka/records/record.h"
 #include "kafka/records/record_walker.h"
 
 #include <cstdint>
-#include <cstdlib>
 
 namespace weir::kafka {
 namespace {
+
+using fuzz::require;
 
 class Chopped final : public ChunkSource {
  public:
@@ -23,10 +25,6 @@ class Chopped final : public ChunkSource {
   std::size_t chunk_;
 };
 
-void require(bool condition) {
-  if (!condition) std::abort();
-}
-
 }  // namespace
 }  // namespace weir::kafka
 
@@ -34,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace weir;
   using namespace weir::kafka;
   if (size == 0) return 0;
-  Bytes bytes = std::as_bytes(std::span(data + 1, size - 1));
+  Bytes bytes = fuzz::input(data + 1, size - 1);
   Chopped source(bytes, data[0] + std::size_t{1});
   RecordWalker walker(source);
   RecordReader reader(bytes);

@@ -80,9 +80,8 @@ class Commit {
     TimestampMs timestamp = stamp_of(batch);
     auto records = static_cast<std::uint32_t>(batch.last_offset_delta) + 1;
     // The length of an extent has 32 bits; all its records have timestamps of one kind.
-    bool fits =
-        extent_.log_append_time == batch.log_append_time &&
-        extent_.last_offset_delta <= std::numeric_limits<std::uint32_t>::max() - records;
+    bool fits = extent_.log_append_time == batch.log_append_time &&
+                extent_.last_offset_delta <= std::numeric_limits<std::uint32_t>::max() - records;
     if (open_ && !fits) close_extent(partition);
     if (open_) {
       extent_.last_offset_delta += records;
@@ -181,10 +180,10 @@ CommandResult apply(Tables& tables, ApplyContext&, const AllocateProducerIds& co
 CommandResult apply(Tables& tables, ApplyContext& context, const ExpireProducers& command) {
   if (command.expiration_ms < 0) return {.error = KafkaError::kInvalidRequest};
   // Kafka's rule: a state that is exactly as old as the limit is expired.
-  TimestampMs last_time_before = context.now - command.expiration_ms + 1;
+  TimestampMs last_time_until = context.now - command.expiration_ms;
   for (auto& [id, topic] : tables.topics.topics()) {
     for (PartitionState& partition : topic.partitions) {
-      if (partition.expire_producers(last_time_before)) partition.touch(context.position);
+      if (partition.expire_producers(last_time_until)) partition.touch(context.position);
     }
   }
   return {};

@@ -125,13 +125,16 @@ TEST(CommitObject, AHugeCountAllocatesNothing) {
 
 TEST(CommitObject, JsonShowsRunsWithTheirBatches) {
   kafka::JsonWriter out;
-  write_json(out, ObjectBuilder(3).run(topic_id("a"), 4).batch(2, 9, 1, 5).log_append_time().command());
+  write_json(out,
+             ObjectBuilder(3).run(topic_id("a"), 4).batch(2, 9, 1, 5).log_append_time().command());
   std::string json = out.release();
   EXPECT_NE(
       json.find(R"("partition":4,"byte_offset":0,"batches":[{"length":100,"last_offset_delta":1)"),
       std::string::npos)
       << json;
-  EXPECT_NE(json.find(R"("producer_id":9,"producer_epoch":1,"base_sequence":5,"log_append_time":true)"), std::string::npos)
+  EXPECT_NE(
+      json.find(R"("producer_id":9,"producer_epoch":1,"base_sequence":5,"log_append_time":true)"),
+      std::string::npos)
       << json;
 }
 

@@ -78,10 +78,10 @@ void PartitionState::trim(Offset log_start, ObjectTable& objects, TimestampMs no
   extents_.drop_front(dead);
 }
 
-bool PartitionState::expire_producers(TimestampMs last_time_before) {
+bool PartitionState::expire_producers(TimestampMs last_time_until) {
   std::vector<ProducerId> expired;
   producers_.for_each([&](ProducerId id, const ProducerState& producer) {
-    if (producer.last_time >= last_time_before) return;
+    if (producer.last_time > last_time_until) return;
     expired.push_back(id);
     items_hash_ -= producer_hash(owner_, id, producer);
   });

@@ -37,7 +37,7 @@ class PartitionState {
   // released.
   void trim(Offset log_start, ObjectTable& objects, TimestampMs now);
   // True: some were there.
-  bool expire_producers(TimestampMs last_time_before);
+  bool expire_producers(TimestampMs last_time_until);
   // Releases all objects; the view says that the partition is deleted.
   void remove(ObjectTable& objects, TimestampMs now);
 

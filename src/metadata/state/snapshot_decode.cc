@@ -194,11 +194,12 @@ class Assembler {
     partition->restore(record.begin, record.log_start, record.high_watermark);
     Offset next = 0;
     auto add = [&](const Extent& extent) {
-      bool fits = extent.base_offset >= next && extent.last_offset() >= extent.base_offset &&
-                  extent.last_offset() < record.high_watermark;
+      bool fits = extent.base_offset >= next && extent.base_offset < record.high_watermark &&
+                  extent.last_offset_delta < record.high_watermark - extent.base_offset;
+      if (!fits) return false;
       next = extent.last_offset() + 1;
-      if (fits) partition->restore_extent(extent);
-      return fits;
+      partition->restore_extent(extent);
+      return true;
     };
     auto own = record.extents.begin();
     auto split = own + static_cast<std::ptrdiff_t>(record.runs_begin - record.begin);

@@ -118,8 +118,9 @@ TEST(State, TimeNeverGoesBack) {
   TestLog log;
   TopicId topic = log.create_topic("stamped");
   log.now += 10'000;
-  EXPECT_EQ(log.apply(ObjectBuilder(1).run(topic).batch(1).log_append_time()).batches.at(0).append_time,
-            TestLog::kStart + 10'000);
+  EXPECT_EQ(
+      log.apply(ObjectBuilder(1).run(topic).batch(1).log_append_time()).batches.at(0).append_time,
+      TestLog::kStart + 10'000);
   log.now -= 5'000;  // another broker's clock is behind
   EXPECT_EQ(log.append({ObjectBuilder({log.epoch(2), 1}).run(topic).batch(1).log_append_time()}, 2)
                 .at(0)
