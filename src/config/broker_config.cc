@@ -47,6 +47,7 @@ void read_groups(Reader& read, GroupLimits& out) {
 
 void read_metadata(Reader& read, const BrokerLayers& layers, MetadataConfig& out) {
   out.log_url = Secret(broker_text(layers, "metadata.log.url"));
+  read.flag(out.log_allow_unsafe, "metadata.log.allow.unsafe");
   read.number(out.snapshot_after_bytes, "metadata.log.max.record.bytes.between.snapshots");
   read.number(out.snapshot_after_entries, "metadata.log.max.entries.between.snapshots");
   read.number(out.snapshot_after_ms, "metadata.log.max.snapshot.interval.ms");

@@ -57,6 +57,7 @@ struct GroupLimits {
 
 struct MetadataConfig {
   Secret log_url;  // may hold a password
+  bool log_allow_unsafe = false;
   std::int64_t snapshot_after_bytes = 0;
   std::int64_t snapshot_after_entries = 0;
   std::int64_t snapshot_after_ms = 0;  // 0: time does not count

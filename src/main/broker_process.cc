@@ -225,7 +225,9 @@ Result<std::unique_ptr<BrokerProcess>> BrokerProcess::open(LoadedConfig config) 
   auto executors = std::make_unique<Executors>(config.broker.connections.threads, kBlockingThreads);
   WEIR_TRY(auto store, storage::open_object_store(config.broker.object_store_url, *clock,
                                                   executors->blocking()));
-  WEIR_TRY(auto log, metadata::open_metadata_log(config.broker.metadata.log_url.reveal(), *clock));
+  WEIR_TRY(auto log,
+           metadata::open_metadata_log(config.broker.metadata.log_url.reveal(), *clock,
+                                       {.allow_unsafe = config.broker.metadata.log_allow_unsafe}));
   delay(config.broker.dev_latency, *clock, store, log);
   auto parts = std::make_unique<Parts>(std::move(config), std::move(store), std::move(log),
                                        std::move(executors), std::move(clock));

@@ -110,7 +110,7 @@ ExitCode run(const MetadataOptions& options, Output output,
              const std::function<Task<Status>(metadata::MetadataLog&, Clock&, Executor)>& work) {
   SystemClock clock;
   Status result;
-  auto log = metadata::open_metadata_log(options.log_url, clock);
+  auto log = metadata::open_metadata_log(options.log_url, clock, {.allow_unsafe = true});
   if (log) {
     boost::asio::io_context loop;
     boost::asio::co_spawn(loop, work(**log, clock, loop.get_executor()),

@@ -184,6 +184,7 @@ Task<Status> Appender::append_and_apply(Slice bytes) {
     replayer_.fail(error);
     co_return std::unexpected(error);
   }
+  WEIR_CO_CHECK(co_await replayer_.resolve_doubt());
   WEIR_CO_CHECK(replayer_.apply(appended->entries));
   co_return co_await replayer_.read_until(appended->position);
 }

@@ -38,8 +38,10 @@ class CountingLog final : public MetadataLog {
   }
   Task<Status> trim(Position upto) override { return log_.trim(upto); }
   Task<Result<Uuid>> cluster_id(Uuid proposal) override { return log_.cluster_id(proposal); }
+  [[nodiscard]] std::uint64_t incarnation() const override { return connections; }
 
   int tails = 0;
+  std::uint64_t connections = 0;
   bool hold_next = false;
 
  private:
@@ -354,6 +356,19 @@ TEST_F(LogCoordinatorTest, AnotherHistoryOfTheSameLengthIsFoundAfterAnOutage) {
   run_until([&] {
     return !coordinator.status() && coordinator.status().error().code == ErrorCode::kCorrupt;
   });
+}
+
+// The log was connected to again while nothing was asked of it: no call failed.
+TEST_F(LogCoordinatorTest, AnotherHistoryOfTheSameLengthIsFoundBeforeAnythingIsAppended) {
+  LogCoordinator& coordinator = start(1);
+  MemoryLog::Image backup = log_.image();
+  ASSERT_TRUE(run(coordinator.submit(AllocateProducerIds{})));
+  backup.entries.push_back(Slice::copy_of("another entry"));
+  log_.restore(backup);
+  ++counting_.connections;
+  const std::size_t appends = log_.appends();
+  EXPECT_EQ(run(coordinator.submit(AllocateProducerIds{})).error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(log_.appends(), appends);
 }
 
 TEST_F(LogCoordinatorTest, StartsWithoutTheLogAndRecovers) {

@@ -69,15 +69,22 @@ Status Replayer::apply(const std::vector<LogEntry>& entries) {
 }
 
 Task<Status> Replayer::resolve_doubt() {
-  if (!doubtful_) co_return Status{};
-  WEIR_CO_CHECK(co_await verify());
-  doubtful_ = false;
+  while (settled_doubts_ != doubts_ || verified_incarnation_ != log_.incarnation()) {
+    // What comes up meanwhile is not settled by this look at the log.
+    const std::uint64_t doubts = doubts_;
+    const std::uint64_t incarnation = log_.incarnation();
+    WEIR_CO_CHECK(co_await verify());
+    settled_doubts_ = doubts;
+    verified_incarnation_ = incarnation;
+  }
   co_return Status{};
 }
 
 Task<Status> Replayer::read_more() {
   WEIR_CO_CHECK(co_await resolve_doubt());
   WEIR_CO_TRY(std::vector<LogEntry> entries, co_await log_.read(position(), kReadBytes));
+  // Another connection may have answered than the one that was verified.
+  WEIR_CO_CHECK(co_await resolve_doubt());
   co_return apply(entries);
 }
 

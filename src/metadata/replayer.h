@@ -52,8 +52,8 @@ class Replayer {
   // kCorrupt is final.
   Task<Status> verify();
   // A call of the log failed: what answers next may be another history, so verify() comes before
-  // anything else is read or appended.
-  void doubt() { doubtful_ = true; }
+  // anything else is read or appended. A new incarnation of the log is a doubt of its own.
+  void doubt() { ++doubts_; }
   Task<Status> resolve_doubt();
 
  private:
@@ -68,7 +68,9 @@ class Replayer {
   std::move_only_function<void()> after_apply_;
   std::atomic<Position> position_ = 0;
   ByteCount applied_bytes_ = 0;
-  bool doubtful_ = false;
+  std::uint64_t doubts_ = 0;
+  std::uint64_t settled_doubts_ = 0;
+  std::uint64_t verified_incarnation_ = 0;
   mutable std::mutex failure_mutex_;
   std::optional<Error> failure_;
 };

@@ -30,6 +30,7 @@ class DelayedLog final : public MetadataLog {
   }
   Task<Status> trim(Position upto) override { return inner_->trim(upto); }
   Task<Result<Uuid>> cluster_id(Uuid proposal) override { return inner_->cluster_id(proposal); }
+  [[nodiscard]] std::uint64_t incarnation() const override { return inner_->incarnation(); }
 
  private:
   std::unique_ptr<MetadataLog> inner_;

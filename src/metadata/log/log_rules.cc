@@ -59,4 +59,15 @@ void AnswerEntries::add(LogEntry entry) {
   entries_.push_back(std::move(entry));
 }
 
+Position add_run(AnswerEntries& answer, std::span<const LogEntry> run, Position from,
+                 Position upto) {
+  if (run.empty() || from < run.front().position) return from;
+  for (; from <= upto && from <= run.back().position; ++from) {
+    const LogEntry& entry = run[static_cast<std::size_t>(from - run.front().position)];
+    if (!answer.takes(entry.bytes.size())) break;
+    answer.add(entry);
+  }
+  return from;
+}
+
 }  // namespace weir::metadata

@@ -3,6 +3,7 @@
 #pragma once
 #include "metadata/log/metadata_log.h"
 
+#include <span>
 #include <vector>
 
 namespace weir::metadata {
@@ -29,5 +30,10 @@ class AnswerEntries {
   ByteCount bytes_ = 0;
   std::vector<LogEntry> entries_;
 };
+
+// Adds the entries [from, upto] of a run without holes, as far as the run reaches and the limit
+// allows; the first position that was not added.
+Position add_run(AnswerEntries& answer, std::span<const LogEntry> run, Position from,
+                 Position upto);
 
 }  // namespace weir::metadata

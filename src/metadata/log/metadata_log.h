@@ -75,6 +75,11 @@ class MetadataLog {
 
   // The identity of the cluster that this log belongs to: the first proposal ever made stays.
   virtual Task<Result<Uuid>> cluster_id(Uuid proposal) = 0;
+
+  // Grows before calls may meet another history than earlier ones did: a database that was
+  // connected to again may have been restored, or be a copy that lacks the last entries. Who keeps
+  // a state compares it with the log then. A call that began before does not append to the new one.
+  [[nodiscard]] virtual std::uint64_t incarnation() const { return 0; }
 };
 
 }  // namespace weir::metadata

@@ -1,20 +1,28 @@
 #include "metadata/log/open_metadata_log.h"
 
 #include "metadata/log/memory_log.h"
+#include "metadata/log/postgres_log.h"
 #include "metadata/log/sqlite_log.h"
 
 #include <fmt/format.h>
 
 namespace weir::metadata {
 
-Result<std::unique_ptr<MetadataLog>> open_metadata_log(std::string_view url, Clock& clock) {
+Result<std::unique_ptr<MetadataLog>> open_metadata_log(std::string_view url, Clock& clock,
+                                                       LogOptions options) {
   constexpr std::string_view kSqlite = "sqlite:";
   if (url == "memory:") return std::make_unique<MemoryLog>(clock);
   if (url.starts_with(kSqlite)) {
     return SqliteLog::open(std::string(url.substr(kSqlite.size())), clock);
   }
+  if (url.starts_with("postgres://") || url.starts_with("postgresql://")) {
+    return PostgresLog::open(std::string(url), clock, {.allow_unsafe = options.allow_unsafe});
+  }
+  // The rest of the URL may hold a password.
   return fail(ErrorCode::kInvalid,
-              fmt::format("metadata log \"{}\": write sqlite:PATH, or memory: for tests", url));
+              fmt::format("metadata log \"{}…\": write sqlite:PATH, postgres://HOST/DATABASE, or "
+                          "memory: for tests",
+                          url.substr(0, url.find(':'))));
 }
 
 }  // namespace weir::metadata

@@ -1,5 +1,5 @@
-// Opens a metadata log by URL: sqlite:PATH or memory: (volatile: for tests and --dev). Blocks: for
-// the start of a process.
+// Opens a metadata log by URL: sqlite:PATH, postgres://… or memory: (volatile: for tests and
+// --dev). Blocks: for the start of a process.
 #pragma once
 #include "metadata/log/metadata_log.h"
 
@@ -8,8 +8,15 @@
 
 namespace weir::metadata {
 
-// The log keeps a reference to `clock`. kInvalid: a URL of another kind.
+struct LogOptions {
+  // Take a backend that may lose what it acknowledged (metadata.log.allow.unsafe).
+  bool allow_unsafe = false;
+};
+
+// The log keeps a reference to `clock`. kInvalid: a URL of another kind, or a backend that is of no
+// use as it is.
 [[nodiscard]] Result<std::unique_ptr<MetadataLog>> open_metadata_log(std::string_view url,
-                                                                     Clock& clock);
+                                                                     Clock& clock,
+                                                                     LogOptions options = {});
 
 }  // namespace weir::metadata

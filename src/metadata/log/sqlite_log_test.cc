@@ -282,11 +282,12 @@ TEST(OpenMetadataLog, KnowsItsKinds) {
   EXPECT_TRUE(open_metadata_log("memory:", clock));
   EXPECT_TRUE(open_metadata_log("sqlite:" + (folder.path() / "m.db").string(), clock));
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "m.db"));
-  for (const char* url : {"", "mysql://x", "sqlite", "sqlite:", "memory:x", "/a/path"}) {
+  for (const char* url : {"", "mysql://u:pass@x", "sqlite", "sqlite:", "memory:x", "/a/path"}) {
     auto log = open_metadata_log(url, clock);
     ASSERT_FALSE(log) << url;
     EXPECT_EQ(log.error().code, ErrorCode::kInvalid) << url;
     EXPECT_NE(log.error().message.find("sqlite:PATH"), std::string::npos) << log.error().message;
+    EXPECT_EQ(log.error().message.find("pass"), std::string::npos) << log.error().message;
   }
 }
 

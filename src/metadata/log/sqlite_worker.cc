@@ -35,9 +35,9 @@ class GroupAnswers {
     Position next = known + 1;
     if (next < first_) {
       if (!covers(next)) earlier_ = read_earlier(known);
-      next = add(answer, earlier_, next, first_ - 1);
+      next = add_run(answer, earlier_, next, first_ - 1);
     }
-    if (next >= first_) add(answer, group_, next, own);
+    if (next >= first_) add_run(answer, group_, next, own);
     return answer.release();
   }
 
@@ -49,16 +49,6 @@ class GroupAnswers {
   // The appends stand already: an error here only makes the answer shorter.
   [[nodiscard]] std::vector<LogEntry> read_earlier(Position known) {
     return file_.read(known, first_, kAppendAnswerBytes).value_or(std::vector<LogEntry>());
-  }
-  // Adds the entries [from, upto] of a run without holes; the first position that was not added.
-  static Position add(AnswerEntries& answer, const std::vector<LogEntry>& run, Position from,
-                      Position upto) {
-    for (; !run.empty() && from <= upto && from <= run.back().position; ++from) {
-      const LogEntry& entry = run[static_cast<std::size_t>(from - run.front().position)];
-      if (!answer.takes(entry.bytes.size())) break;
-      answer.add(entry);
-    }
-    return from;
   }
 
   SqliteFile& file_;

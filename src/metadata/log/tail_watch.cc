@@ -8,15 +8,31 @@ void TailWatch::set(Position tail) {
   std::vector<OneShot<bool>> woken;
   {
     std::lock_guard lock(mutex_);
-    const bool shorter = tail < tail_;
+    woken = take(tail, tail < tail_);
     tail_ = tail;
-    std::erase_if(waiters_, [&](const Waiter& waiter) {
-      if (!shorter && waiter.position >= tail) return false;
-      woken.push_back(waiter.woken);
-      return true;
-    });
   }
   for (OneShot<bool>& waiter : woken) waiter.set(true);
+}
+
+void TailWatch::raise(Position tail) {
+  std::vector<OneShot<bool>> woken;
+  {
+    std::lock_guard lock(mutex_);
+    if (tail <= tail_) return;
+    woken = take(tail, false);
+    tail_ = tail;
+  }
+  for (OneShot<bool>& waiter : woken) waiter.set(true);
+}
+
+std::vector<OneShot<bool>> TailWatch::take(Position tail, bool everybody) {
+  std::vector<OneShot<bool>> taken;
+  std::erase_if(waiters_, [&](const Waiter& waiter) {
+    if (!everybody && waiter.position >= tail) return false;
+    taken.push_back(waiter.woken);
+    return true;
+  });
+  return taken;
 }
 
 Task<void> TailWatch::wait_past(Position position, Clock& clock, MonoTime deadline) {

@@ -15,6 +15,8 @@ class TailWatch {
   // The log ends at `tail` now. Wakes those who wait for less, and everybody when the log became
   // shorter (a restored log).
   void set(Position tail);
+  // The log reaches to `tail` at least.
+  void raise(Position tail);
   // Until the log grew past `position`, became shorter, or `deadline`.
   Task<void> wait_past(Position position, Clock& clock, MonoTime deadline);
   [[nodiscard]] Position tail() const;
@@ -24,6 +26,8 @@ class TailWatch {
     Position position;
     OneShot<bool> woken;
   };
+
+  [[nodiscard]] std::vector<OneShot<bool>> take(Position tail, bool everybody);
 
   mutable std::mutex mutex_;
   Position tail_ = 0;
