@@ -22,14 +22,16 @@ metadata::CommitObject command_for(const storage::WalIndex& index, metadata::Obj
   }
   command.batches.reserve(index.batches.size());
   for (const storage::WalBatchInfo& batch : index.batches) {
-    command.batches.push_back(
-        {.length = batch.length,
-         .last_offset_delta = batch.last_offset_delta,
-         .max_timestamp = batch.max_timestamp,
-         .producer_id = batch.producer_id,
-         .producer_epoch = batch.producer_epoch,
-         .base_sequence = batch.base_sequence,
-         .log_append_time = (batch.attributes & kafka::kLogAppendTimeBit) != 0});
+    metadata::ObjectBatch& out = command.batches.emplace_back(metadata::ObjectBatch{
+        .length = batch.length,
+        .last_offset_delta = batch.last_offset_delta,
+        .max_timestamp = batch.max_timestamp,
+        .log_append_time = (batch.attributes & kafka::kLogAppendTimeBit) != 0});
+    // No idempotent producer: some clients leave zeros in the other fields.
+    if (batch.producer_id < 0 || batch.producer_epoch < 0) continue;
+    out.producer_id = batch.producer_id;
+    out.producer_epoch = batch.producer_epoch;
+    out.base_sequence = batch.base_sequence;
   }
   return command;
 }

@@ -1,7 +1,9 @@
 #include "produce/write_pipeline.h"
 
 #include "kafka/records/batch_builder.h"
+#include "kafka/records/validation.h"
 #include "metadata/memory_coordinator.h"
+#include "runtime/rng.h"
 #include "runtime/test_loop.h"
 #include "storage/faulty_store.h"
 #include "storage/memory_store.h"
@@ -256,6 +258,40 @@ TEST_F(WritePipelineTest, DrainingAnswersEverythingThatIsStaged) {
   EXPECT_TRUE(is_drained);
   EXPECT_EQ(outcomes(slow)[0].error, KafkaError::kNone);
   EXPECT_EQ(outcomes(staged)[0].error, KafkaError::kNone);
+}
+
+// All batches of an object are committed together: one that the commit refuses would take the
+// others with it.
+TEST_F(WritePipelineTest, WhateverAProducerMaySendCanBeCommitted) {
+  Rng rng(5);
+  auto one_of = [&](auto... values) {
+    std::array<std::int64_t, sizeof...(values)> all{values...};
+    return all[rng.below(all.size())];
+  };
+  std::size_t taken = 0;
+  for (int i = 0; i < 500; ++i) {
+    Slice good = batch_of(2);
+    auto header = kafka::BatchHeader::of(kafka::RecordBatchView(good.bytes()));
+    header.producer_id = one_of(-1, -1, -9, INT64_MIN, 0, 3 + i);
+    header.producer_epoch = static_cast<ProducerEpoch>(one_of(-1, -7, 0, 0, 5));
+    header.base_sequence = static_cast<std::int32_t>(one_of(-1, -7, 0, 0, 5, INT32_MAX));
+    header.base_timestamp = one_of(1000, -1, -500, INT64_MIN, INT64_MAX);
+    header.max_timestamp = one_of(1000, -1, -500, INT64_MIN, INT64_MAX);
+    kafka::ValidationRules rules;
+    rules.log_append_time = log_append_time_ = rng.below(2) == 0;
+    rules.timestamp_after_max_ms = INT64_MAX;
+    std::vector<std::byte> bytes(good.bytes().begin(), good.bytes().end());
+    auto verdict = kafka::validate_batch(kafka::seal_batch(std::move(bytes), header), rules, 0);
+    if (!verdict) continue;
+    ++taken;
+    auto write = stage({{0, verdict->batch}, {1, batch_of(1)}});
+    poll();
+    EXPECT_NE(outcomes(write)[0].error, KafkaError::kKafkaStorageError)
+        << header.producer_id << ' ' << header.producer_epoch << ' ' << header.base_sequence << ' '
+        << header.max_timestamp;
+    EXPECT_EQ(outcomes(write)[1].error, KafkaError::kNone);
+  }
+  EXPECT_GT(taken, 100U);
 }
 
 class NeverEarlyTest : public WritePipelineTest {

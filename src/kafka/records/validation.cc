@@ -277,11 +277,10 @@ BatchVerdict validate_batch(const Slice& records, const ValidationRules& rules,
                   fmt::format("the record batch has {} bytes, segment.bytes is {}", batch->size(),
                               rules.segment_bytes));
   }
-  // A topic with CreateTime stores no LogAppendTime bit and the true greatest timestamp; on the
-  // other kind both are set when the time of the append is known.
+  // Stored without the LogAppendTime bit and with the true greatest timestamp; a topic with
+  // LogAppendTime sets both when the time of the append is known.
   RecordBatchView stored(batch->bytes());
-  if (!rules.log_append_time &&
-      (stored.is_log_append_time() || stored.max_timestamp() != checks.max_timestamp())) {
+  if (stored.is_log_append_time() || stored.max_timestamp() != checks.max_timestamp()) {
     auto attributes = static_cast<std::uint16_t>(stored.attributes() & ~kLogAppendTimeBit);
     *batch = with_timestamps(*batch, attributes, checks.max_timestamp());
   }

@@ -243,6 +243,19 @@ TEST(Validation, Case35LogAppendTimeBitFromTheClient) {
   EXPECT_EQ(batch.max_timestamp(), kNow - 3);
 }
 
+// What the state and the object's index say of a batch must hold whatever the topic does with it.
+TEST(Validation, MaxTimestampIsRecomputedWithLogAppendTimeToo) {
+  std::vector<std::byte> bytes = copy_of(batch_of({{kNow - 50}, {kNow - 20}}));
+  store_big_endian(bytes.data() + batch_layout::kMaxTimestamp, std::int64_t{-7});
+  ValidationRules rules;
+  rules.log_append_time = true;
+  BatchVerdict verdict = validate(resealed(bytes), rules);
+  ASSERT_TRUE(verdict);
+  RecordBatchView batch(verdict->batch.bytes());
+  EXPECT_EQ(batch.max_timestamp(), kNow - 20);
+  EXPECT_TRUE(batch.crc_matches());
+}
+
 // §3.3 case 37.
 TEST(Validation, Case37MaxTimestampIsRecomputed) {
   for (int codec = 0; codec < kCodecCount; ++codec) {
