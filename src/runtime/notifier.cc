@@ -5,13 +5,12 @@
 namespace weir {
 
 void Notifier::notify() {
-  std::vector<OneShot<bool>> woken;
-  {
-    std::lock_guard lock(mutex_);
-    if (waiters_.empty()) pending_ = true;
-    woken.swap(waiters_);
-  }
-  for (OneShot<bool>& waiter : woken) waiter.set(true);
+  std::lock_guard lock(mutex_);
+  bool woke = false;
+  for (OneShot<bool>& waiter : waiters_) woke |= waiter.try_set(true);
+  waiters_.clear();
+  // Those whose deadline passed a moment ago are not woken by this.
+  if (!woke) pending_ = true;
 }
 
 OneShot<bool> Notifier::enlist() {

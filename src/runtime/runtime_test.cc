@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 TEST(OneShot, GivesAValueSetBeforeTheWait) {
   OneShot<int> shot;
   shot.set(7);
-  shot.set(8);
+  EXPECT_FALSE(shot.try_set(8));
   EXPECT_EQ(run_task(shot.wait()), 7);
 }
 
@@ -98,6 +98,23 @@ TEST(Notifier, WaitUntilTellsNotifyFromDeadline) {
   context.restart();
   context.poll();
   EXPECT_FALSE(notified);
+}
+
+// A wait that timed out is over: a notify() that comes before the next wait() is for that one.
+TEST(Notifier, NotifyAfterADeadlineIsNotLost) {
+  ManualClock clock;
+  boost::asio::io_context context;
+  Notifier notifier;
+  std::optional<bool> notified;
+  boost::asio::co_spawn(context, notifier.wait_until(clock, clock.now() + milliseconds(5)),
+                        [&](const std::exception_ptr&, bool value) { notified = value; });
+  context.poll();
+  clock.advance(milliseconds(5));
+  context.restart();
+  context.poll();
+  EXPECT_EQ(notified, false);
+  notifier.notify();
+  EXPECT_TRUE(run_task(context, notifier.wait_until(clock, clock.now())));
 }
 
 TEST(ByteBudget, MakesTasksWaitInOrder) {
