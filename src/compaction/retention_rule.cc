@@ -6,7 +6,9 @@ namespace weir::compaction {
 namespace {
 
 bool is_expired(const metadata::Extent& extent, RetentionRule rule, TimestampMs now) {
-  return rule.ms >= 0 && now - extent.max_timestamp > rule.ms;
+  // Records without a timestamp are as old as their append, as in Kafka.
+  TimestampMs youngest = extent.max_timestamp >= 0 ? extent.max_timestamp : extent.append_time;
+  return rule.ms >= 0 && now - youngest > rule.ms;
 }
 
 bool is_above_size(const metadata::Extent& extent, RetentionRule rule, ByteCount left) {

@@ -42,6 +42,20 @@ TEST(Retention, ARecordFromTheFutureKeepsThoseAfterIt) {
   EXPECT_EQ(retained_start(view, {.ms = 1000}, 50'000), 10);
 }
 
+TEST(Retention, RecordsWithoutATimestampAreAsOldAsTheirAppend) {
+  metadata::ExtentList list;
+  for (TimestampMs appended : {1000, 9000}) {
+    list.append({.base_offset = static_cast<Offset>(list.view().size()) * 10,
+                 .max_timestamp = kNoTimestamp,
+                 .append_time = appended,
+                 .last_offset_delta = 9,
+                 .byte_length = 100});
+  }
+  metadata::PartitionView view{.high_watermark = 20, .live_bytes = 200, .extents = list.view()};
+  EXPECT_EQ(retained_start(view, {.ms = 5000}, 6000), 0);
+  EXPECT_EQ(retained_start(view, {.ms = 5000}, 10'000), 10);
+}
+
 TEST(Retention, BySizeAtLeastTheLimitStays) {
   EXPECT_EQ(retained_start(ten_extents(), {.bytes = 1000}, 0), 0);
   EXPECT_EQ(retained_start(ten_extents(), {.bytes = 950}, 0), 0);
