@@ -9,14 +9,16 @@ Stage::Stage(std::size_t lanes, ByteCount full_at, std::function<void()> on_more
 
 void Stage::add(std::size_t lane, std::vector<StagedBatch> batches, MonoTime now) {
   ByteCount added = 0;
+  ByteCount before = 0;
   {
     std::lock_guard lock(lanes_[lane]->mutex);
     for (StagedBatch& batch : batches) {
       added += batch.batch.bytes.size();
       lanes_[lane]->entries.push_back({std::move(batch), now});
     }
+    // Within the lock, here and in take_from(): nothing is taken before it is counted.
+    before = bytes_.fetch_add(added, std::memory_order_acq_rel);
   }
-  ByteCount before = bytes_.fetch_add(added, std::memory_order_acq_rel);
   bool was_empty = before == 0;
   bool became_full = before < full_at_ && before + added >= full_at_;
   if (added > 0 && (was_empty || became_full)) on_more_to_do_();
@@ -29,7 +31,6 @@ std::vector<StagedBatch> Stage::drain(ByteCount limit) {
     taken += take_from(*lanes_[(first_lane_ + i) % lanes_.size()], limit - taken, out);
   }
   first_lane_ = (first_lane_ + 1) % lanes_.size();
-  bytes_.fetch_sub(taken, std::memory_order_acq_rel);
   return out;
 }
 
@@ -41,6 +42,7 @@ ByteCount Stage::take_from(Lane& lane, ByteCount limit, std::vector<StagedBatch>
     out.push_back(std::move(lane.entries.front().staged));
     lane.entries.pop_front();
   }
+  bytes_.fetch_sub(taken, std::memory_order_acq_rel);
   return taken;
 }
 

@@ -2,8 +2,8 @@
 // time, commits them in order per partition, and tells each request its outcome
 // (docs/architecture.md, "Write path").
 //
-// Owned by main. Everything but Stage::add runs on the executor it is given, so nothing here is
-// locked.
+// Owned by main. Everything but Stage::add and drain() runs on the executor it is given, so nothing
+// here is locked.
 #pragma once
 #include "metadata/coordinator.h"
 #include "produce/commit_order.h"
@@ -14,6 +14,7 @@
 #include "runtime/task_group.h"
 #include "storage/object_store.h"
 
+#include <atomic>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -47,7 +48,7 @@ class WritePipeline {
   [[nodiscard]] Stage& stage() { return stage_; }
   void start();
   // Flushes what is staged, and returns when every batch has its outcome. Nothing may be staged
-  // after the call.
+  // after the call. Any thread.
   Task<void> drain();
 
  private:
@@ -73,7 +74,7 @@ class WritePipeline {
   std::int64_t next_sequence_ = 1;
   BrokerEpoch sequence_epoch_ = -1;  // whose sequence next_sequence_ is
   std::size_t uploads_ = 0;
-  bool is_draining_ = false;
+  std::atomic<bool> is_draining_ = false;
   TaskGroup tasks_;
 
   Counter& objects_;
