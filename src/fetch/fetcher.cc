@@ -219,6 +219,7 @@ void Fetcher::assemble(Target& target, std::span<Read> reads, bool at_least_one,
       break;
     }
     Result<bool> more = assembly.add(*read.extent, std::move(*read.bytes));
+    if (!more) reader_.forget(*read.extent);
     // What lies before the damage is served; the next fetch starts at it and gets the error.
     if (!more && assembly.size() == 0) fail_read(target, more.error());
     if (!more || !*more) break;

@@ -35,9 +35,12 @@ class FakeReader final : public ObjectReader {
     co_return Chain(Slice::of(std::move(copy)));
   }
 
+  void forget(const metadata::Extent& extent) override { forgotten.insert(extent.object.sequence); }
+
   std::map<std::int64_t, Chain> objects;
   std::set<std::int64_t> missing;
   std::set<std::int64_t> damaged;
+  std::set<std::int64_t> forgotten;
   int reads = 0;
 };
 
@@ -289,12 +292,15 @@ TEST_F(FetcherTest, DamageIsAnErrorOfItsPartitionOnly) {
   EXPECT_EQ(got[0].error, KafkaError::kCorruptMessage);
   EXPECT_EQ(got[1].error, KafkaError::kKafkaStorageError);
   EXPECT_EQ(bases(got[2]), std::vector<Offset>{0});
+  // The damage may have come with the read: the next one must not get the same bytes.
+  EXPECT_EQ(reader_.forgotten, reader_.damaged);
 }
 
 TEST_F(FetcherTest, WhatLiesBeforeTheDamageIsServed) {
   commit(0, {batch_of({1})});
   reader_.damaged.insert(commit(0, {batch_of({2})}));
   auto got = fetch({at(0)});
+  EXPECT_EQ(reader_.forgotten, reader_.damaged);
   EXPECT_EQ(got[0].error, KafkaError::kNone);
   EXPECT_EQ(bases(got[0]), std::vector<Offset>{0});
   EXPECT_EQ(fetch({at(1)})[0].error, KafkaError::kCorruptMessage);
@@ -353,6 +359,15 @@ TEST_F(OffsetLookupTest, RecordsBeforeTheLogStartDoNotCount) {
       metadata::TrimLogs{.trims = {{.topic = kTopic, .partition = 0, .log_start = 1}}});
   EXPECT_EQ(at_or_after(10)->offset, 1);
   EXPECT_FALSE(at_or_after(31));
+}
+
+TEST_F(OffsetLookupTest, DamageIsForgotten) {
+  reader_.damaged.insert(commit(0, {batch_of({10})}));
+  EXPECT_EQ(run_task(context_, lookup_.at_or_after(view(), 1)).error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(reader_.forgotten, reader_.damaged);
+  reader_.forgotten.clear();
+  EXPECT_EQ(run_task(context_, lookup_.greatest(view())).error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(reader_.forgotten, reader_.damaged);
 }
 
 TEST_F(OffsetLookupTest, TheGreatestIsTheFirstOfEqualOnes) {

@@ -13,6 +13,8 @@ class ObjectReader {
   virtual ~ObjectReader() = default;
   // The bytes of an extent. No batch is split between two slices of the chain.
   virtual Task<Result<Chain>> read(metadata::Extent extent) = 0;
+  // What read() gave for this extent is damaged: later reads are not to be given the same memory.
+  virtual void forget(const metadata::Extent& extent) = 0;
 };
 
 }  // namespace weir::fetch

@@ -54,8 +54,9 @@ Task<Result<std::optional<FoundOffset>>> OffsetLookup::at_or_after(metadata::Par
   for (; at < view.extents.size(); at = view.extents.find_timestamp(target, at + 1)) {
     const metadata::Extent& extent = view.extents[at];
     WEIR_CO_TRY(Chain bytes, co_await reader_.read(extent));
-    WEIR_CO_TRY(auto hit, first_in(extent, std::move(bytes), target, view.log_start));
-    if (hit) co_return hit;
+    auto hit = first_in(extent, std::move(bytes), target, view.log_start);
+    if (!hit) reader_.forget(extent);
+    if (!hit || *hit) co_return hit;
   }
   co_return std::nullopt;
 }
@@ -65,7 +66,9 @@ Task<Result<std::optional<FoundOffset>>> OffsetLookup::greatest(metadata::Partit
   if (at == view.extents.size()) co_return std::nullopt;
   const metadata::Extent& extent = view.extents[at];
   WEIR_CO_TRY(Chain bytes, co_await reader_.read(extent));
-  co_return greatest_in(extent, std::move(bytes), view.log_start);
+  auto hit = greatest_in(extent, std::move(bytes), view.log_start);
+  if (!hit) reader_.forget(extent);
+  co_return hit;
 }
 
 }  // namespace weir::fetch

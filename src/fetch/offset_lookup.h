@@ -22,6 +22,8 @@ class OffsetLookup {
  public:
   explicit OffsetLookup(ObjectReader& reader) : reader_(reader) {}
 
+  // Errors: those of the reader; kCorrupt, and the reader is told.
+  //
   // The first record, in offset order and not before the log start, with a timestamp of at least
   // `target`. Create times need not be sorted. Nothing when there is none.
   Task<Result<std::optional<FoundOffset>>> at_or_after(metadata::PartitionView view,

@@ -12,6 +12,7 @@ class CachedObjects final : public fetch::ObjectReader, public produce::WrittenO
   explicit CachedObjects(cache::ObjectCache& cache) : cache_(cache) {}
 
   Task<Result<Chain>> read(metadata::Extent extent) override;
+  void forget(const metadata::Extent& extent) override;
   void on_object_written(const storage::ObjectKey& key, const Chain& bytes) override {
     cache_.insert(key, bytes);
   }
