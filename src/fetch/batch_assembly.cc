@@ -52,6 +52,25 @@ std::optional<AssignedBatch> ExtentBatches::fail_with(std::string what) {
   return std::nullopt;
 }
 
+namespace {
+
+// The slices of `records`; `memory` lives as long as the first.
+Chain holding(const Chain& records, std::shared_ptr<const void> memory) {
+  using Both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+  Chain out;
+  for (const Slice& slice : records.slices()) {
+    if (memory == nullptr) {
+      out.append(slice);
+    } else {
+      auto both = std::make_shared<const Both>(slice.owner(), std::exchange(memory, nullptr));
+      out.append(Slice(std::move(both), slice.bytes()));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 Result<bool> BatchAssembly::add(const metadata::Extent& extent, Chain bytes) {
   ExtentBatches batches(extent, std::move(bytes), from_);
   while (auto batch = batches.next()) {
@@ -59,6 +78,7 @@ Result<bool> BatchAssembly::add(const metadata::Extent& extent, Chain bytes) {
     bool fits = out_.size() + batch->bytes.size() <= limits_.max_bytes;
     if (!fits && !(is_first && limits_.at_least_one)) return false;
     kafka::append_patched(out_, batch->bytes, batch->assignment);
+    if (is_first && limits_.memory) out_ = holding(out_, std::move(limits_.memory));
   }
   WEIR_CHECK(batches.status());
   return out_.size() < limits_.max_bytes;

@@ -7,6 +7,7 @@
 #include "kafka/records/patching.h"
 #include "metadata/state/extent.h"
 
+#include <memory>
 #include <optional>
 
 namespace weir::fetch {
@@ -46,11 +47,12 @@ class ExtentBatches {
 struct AssemblyLimits {
   ByteCount max_bytes = 0;
   bool at_least_one = false;  // the first batch is taken even if it is larger than max_bytes
+  std::shared_ptr<const void> memory = nullptr;  // lives as long as the records that are taken
 };
 
 class BatchAssembly {
  public:
-  BatchAssembly(Offset from, AssemblyLimits limits) : from_(from), limits_(limits) {}
+  BatchAssembly(Offset from, AssemblyLimits limits) : from_(from), limits_(std::move(limits)) {}
 
   // Adds the batches of the next extent. False: the limit is reached. An error leaves what was
   // added before.

@@ -1,6 +1,5 @@
 #include "fetch/fetcher.h"
 
-#include "fetch/batch_assembly.h"
 #include "fetch/read_plan.h"
 #include "kafka/error_map.h"
 #include "runtime/log.h"
@@ -17,6 +16,9 @@ using kafka::KafkaError;
 // Objects that one fetch reads at the same time.
 constexpr std::size_t kParallelReads = 8;
 
+// Answers of this size are given whatever other answers take.
+constexpr ByteCount kAlwaysGiven = 64_KiB;
+
 // Partitions that do not exist are answered, but do not end the wait of the others.
 bool is_unknown(KafkaError error) {
   return error == KafkaError::kUnknownTopicOrPartition || error == KafkaError::kUnknownTopicId;
@@ -25,15 +27,19 @@ bool is_unknown(KafkaError error) {
 }  // namespace
 
 Fetcher::Fetcher(metadata::Coordinator& coordinator, ObjectReader& reader, Waiters& waiters,
-                 Clock& clock, MetricsRegistry& metrics)
+                 ByteBudget& memory, Clock& clock, MetricsRegistry& metrics)
     : coordinator_(coordinator),
       reader_(reader),
       waiters_(waiters),
+      memory_(memory),
       clock_(clock),
       bytes_out_(
           metrics.counter("weir_fetch_bytes_total", "Bytes of record batches sent to consumers.")),
       failed_reads_(metrics.counter("weir_fetch_failed_reads_total",
                                     "Extents that could not be read or are damaged.")),
+      shortened_(metrics.counter("weir_fetch_shortened_total",
+                                 "Fetches that got less than they asked for because other answers "
+                                 "took the memory.")),
       read_time_(metrics.histogram("weir_fetch_read_seconds",
                                    "Time to read and assemble the records of one fetch.",
                                    HistogramKind::kLatency)) {}
@@ -156,34 +162,48 @@ Task<void> Fetcher::confirm_out_of_range(std::vector<Target>& targets) {
   }
 }
 
-Task<void> Fetcher::read_all(std::vector<Target>& targets, const FetchOptions& options) {
-  std::vector<Read> reads;
-  ByteCount planned = 0;
+Fetcher::Plan Fetcher::plan_reads(std::vector<Target>& targets, ByteCount max_bytes) {
+  Plan plan{.max_bytes = max_bytes};
   for (Target& target : targets) {
-    if (target.data.error != KafkaError::kNone ||
-        planned >= std::max<ByteCount>(options.max_bytes, 1))
-      continue;
+    target.extents.clear();
+    if (target.data.error != KafkaError::kNone || plan.bytes >= max_bytes) continue;
     auto wanted = static_cast<ByteCount>(std::max(target.request.max_bytes, 0));
-    ByteCount limit = std::min(wanted, std::max<ByteCount>(options.max_bytes, 1) - planned);
+    ByteCount limit = std::min(wanted, max_bytes - plan.bytes);
     target.extents =
         extents_from(target.view, target.request.fetch_offset, std::max<ByteCount>(limit, 1));
     ByteCount bytes = 0;
     for (const metadata::Extent& extent : target.extents) {
-      reads.push_back({.extent = &extent});
+      plan.reads.push_back({.extent = &extent});
       bytes += extent.byte_length;
     }
-    planned += std::min(bytes, limit);
+    plan.bytes += std::min(bytes, limit);
   }
-  co_await load(reads);
+  return plan;
+}
+
+Fetcher::Plan Fetcher::plan_within_memory(std::vector<Target>& targets, ByteCount max_bytes) {
+  Plan plan = plan_reads(targets, max_bytes);
+  bool is_shortened = false;
+  while (plan.bytes > kAlwaysGiven && !(plan.memory = memory_.try_reserve(plan.bytes))) {
+    plan = plan_reads(targets, std::max(plan.bytes / 4, kAlwaysGiven));
+    is_shortened = true;
+  }
+  if (is_shortened) shortened_.add();
+  return plan;
+}
+
+Task<void> Fetcher::read_all(std::vector<Target>& targets, const FetchOptions& options) {
+  Plan plan = plan_within_memory(targets, std::max<ByteCount>(options.max_bytes, 1));
+  co_await load(plan.reads);
   ByteCount sent = 0;
   std::size_t first = 0;
   for (Target& target : targets) {
-    std::span<Read> own = std::span(reads).subspan(first, target.extents.size());
+    std::span<Read> own = std::span(plan.reads).subspan(first, target.extents.size());
     first += own.size();
     if (own.empty()) continue;
-    ByteCount left = options.max_bytes > sent ? options.max_bytes - sent : 0;
+    ByteCount left = plan.max_bytes > sent ? plan.max_bytes - sent : 0;
     ByteCount limit = std::min(left, static_cast<ByteCount>(std::max(target.request.max_bytes, 0)));
-    assemble(target, own, sent == 0, limit);
+    assemble(target, own, {.max_bytes = limit, .at_least_one = sent == 0, .memory = plan.memory});
     sent += target.data.records.size();
   }
   bytes_out_.add(sent);
@@ -209,10 +229,8 @@ Task<void> Fetcher::load_from(std::vector<Read>& reads, std::shared_ptr<std::siz
   }
 }
 
-void Fetcher::assemble(Target& target, std::span<Read> reads, bool at_least_one,
-                       ByteCount max_bytes) {
-  BatchAssembly assembly(target.request.fetch_offset,
-                         {.max_bytes = max_bytes, .at_least_one = at_least_one});
+void Fetcher::assemble(Target& target, std::span<Read> reads, AssemblyLimits limits) {
+  BatchAssembly assembly(target.request.fetch_offset, std::move(limits));
   for (Read& read : reads) {
     if (!read.bytes) {
       if (assembly.size() == 0) fail_read(target, read.bytes.error());

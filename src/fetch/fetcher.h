@@ -1,10 +1,12 @@
 // Serves Fetch: survey the partitions, wait until there is enough or time is up, read, assemble
 // (docs/architecture.md, "Read path"). Owned by main; called on any core, resumes there.
 #pragma once
+#include "fetch/batch_assembly.h"
 #include "fetch/object_reader.h"
 #include "fetch/partition_fetch.h"
 #include "fetch/waiters.h"
 #include "metadata/coordinator.h"
+#include "runtime/byte_budget.h"
 #include "runtime/clock.h"
 #include "runtime/metrics.h"
 
@@ -25,8 +27,10 @@ struct FetchOptions {
 
 class Fetcher {
  public:
-  Fetcher(metadata::Coordinator& coordinator, ObjectReader& reader, Waiters& waiters, Clock& clock,
-          MetricsRegistry& metrics);
+  // `memory` is for answers, from their reading until they are sent. Where it is used up, by
+  // consumers that take their answers slowly, fetches get little at a time; none waits for it.
+  Fetcher(metadata::Coordinator& coordinator, ObjectReader& reader, Waiters& waiters,
+          ByteBudget& memory, Clock& clock, MetricsRegistry& metrics);
 
   // Answer i is for partition i. Partitions are served in this order (fairness is the client's
   // rotation or the session's); the first that has records gets at least one batch whatever the
@@ -58,25 +62,37 @@ class Fetcher {
     Result<Chain> bytes = Chain{};
   };
 
+  struct Plan {
+    std::vector<Read> reads;  // of all targets, in their order
+    ByteCount bytes = 0;      // that the answer will have, about
+    ByteCount max_bytes = 0;
+    ByteBudget::Reservation memory;
+  };
+
   std::vector<Target> resolve(std::vector<PartitionFetch> partitions) const;
   Survey survey(std::vector<Target>& targets, const FetchOptions& options) const;
   static void look_at(Target& target);
   // Refreshes the views until there is enough, an error, or no time left.
   Task<void> wait_for_data(std::vector<Target>& targets, const FetchOptions& options);
   Task<void> confirm_out_of_range(std::vector<Target>& targets);
+  static Plan plan_reads(std::vector<Target>& targets, ByteCount max_bytes);
+  // The same within the memory for answers.
+  Plan plan_within_memory(std::vector<Target>& targets, ByteCount max_bytes);
   Task<void> read_all(std::vector<Target>& targets, const FetchOptions& options);
   Task<void> load(std::vector<Read>& reads);
   Task<void> load_from(std::vector<Read>& reads, std::shared_ptr<std::size_t> next);
-  void assemble(Target& target, std::span<Read> reads, bool at_least_one, ByteCount max_bytes);
+  void assemble(Target& target, std::span<Read> reads, AssemblyLimits limits);
   void fail_read(Target& target, const Error& error);
 
   metadata::Coordinator& coordinator_;
   ObjectReader& reader_;
   Waiters& waiters_;
+  ByteBudget& memory_;
   Clock& clock_;
   std::atomic<bool> stop_waiting_ = false;
   Counter& bytes_out_;
   Counter& failed_reads_;
+  Counter& shortened_;
   Histogram& read_time_;
 };
 

@@ -136,7 +136,8 @@ class FetcherTest : public ::testing::Test {
   FakeReader reader_;
   Waiters waiters_{1};
   MetricsRegistry metrics_;
-  Fetcher fetcher_{coordinator_, reader_, waiters_, clock_, metrics_};
+  ByteBudget memory_{1_MiB};
+  Fetcher fetcher_{coordinator_, reader_, waiters_, memory_, clock_, metrics_};
   std::int64_t sequence_ = 0;
   bool log_append_time_ = false;  // of what is committed
 };
@@ -311,6 +312,36 @@ TEST_F(FetcherTest, AnExtentWhoseBatchesDoNotAddUpIsCorrupt) {
   reader_.objects[object] = Chain(batch_of({1, 2}));
   EXPECT_EQ(bases(fetch({at(0)})[0]), std::vector<Offset>{0});
   EXPECT_EQ(fetch({at(2)})[0].error, KafkaError::kCorruptMessage);
+}
+
+// Consumers that do not take their answers must not take all memory, nor stop the others.
+TEST_F(FetcherTest, WhereAnswersTakeTheMemoryFetchesGetLessAtATime) {
+  for (int i = 0; i < 12; ++i) commit(0, {batch_of({i}, 100'000)});
+  commit(1, {batch_of({1}, 100'000)});
+  constexpr std::int32_t kAll = 1 << 30;
+  const FetchOptions generous{.max_bytes = kAll};
+  auto slow = fetch({at(0, 0, kAll)}, generous);
+  // More than there is: it has the memory alone.
+  EXPECT_EQ(bases(slow[0]).size(), 12U);
+  EXPECT_GT(memory_.used(), 1'200'000U);
+  auto other = fetch({at(0, 0, kAll), at(0, 1, kAll)}, generous);
+  EXPECT_EQ(bases(other[0]).size(), 1U);
+  EXPECT_TRUE(other[1].records.empty());
+  // A part of the first answer is being sent still.
+  Slice last = slow[0].records.slices().front();
+  slow.clear();
+  EXPECT_GT(memory_.used(), 1'200'000U);
+  last = {};
+  EXPECT_EQ(memory_.used(), 0U);
+  other = fetch({at(4, 0, kAll), at(0, 1, kAll)}, generous);
+  EXPECT_EQ(bases(other[0]).size(), 8U);
+  EXPECT_EQ(bases(other[1]).size(), 1U);
+  // What is left is enough for a part of what the third asks for.
+  const ByteCount used = memory_.used();
+  auto third = fetch({at(0, 0, kAll)}, generous);
+  EXPECT_EQ(bases(third[0]).size(), 1U);
+  EXPECT_GT(memory_.used(), used);
+  EXPECT_LE(memory_.used(), memory_.limit());
 }
 
 TEST_F(FetcherTest, LogAppendTimeIsStampedOnReading) {

@@ -39,9 +39,10 @@ std::vector<Executor> cores_of(Executors& executors) {
   return cores;
 }
 
-// The part of the budget that is not the cache's, but for a quarter that everything else may need.
+// Half of the budget that is not the cache's. A quarter is for answers to fetches, and everything
+// else may need the rest.
 ByteCount request_memory(const config::BrokerConfig& config) {
-  return (config.memory_budget_bytes - config.cache_max_bytes) / 4 * 3;
+  return (config.memory_budget_bytes - config.cache_max_bytes) / 2;
 }
 
 std::uint64_t connection_slots(const config::ConnectionConfig& config) {

@@ -19,6 +19,11 @@ produce::FlushLimits flush_limits(const config::AppendConfig& config) {
   return limits;
 }
 
+// A quarter of the budget that is not the cache's: for answers to fetches.
+ByteCount answer_memory(const config::BrokerConfig& config) {
+  return (config.memory_budget_bytes - config.cache_max_bytes) / 4;
+}
+
 groups::GroupLimits group_limits(const config::GroupLimits& config) {
   groups::GroupLimits limits;
   limits.initial_rebalance_delay = std::chrono::milliseconds(config.initial_rebalance_delay_ms);
@@ -56,7 +61,9 @@ Serving::Serving(ServingParts given)
                  .metrics = parts_.metrics,
                  .cluster_id = parts_.coordinator.image()->cluster_id},
                 parts_.cores.size(), flush_limits(parts_.config.append)),
-      fetcher_(parts_.coordinator, objects_, parts_.waiters, parts_.clock, parts_.metrics),
+      fetch_memory_(answer_memory(parts_.config)),
+      fetcher_(parts_.coordinator, objects_, parts_.waiters, fetch_memory_, parts_.clock,
+               parts_.metrics),
       sessions_(parts_.cores.size(),
                 {.slots = static_cast<std::size_t>(parts_.config.fetch.max_sessions)}, parts_.clock,
                 Rng(parts_.rng.next())),

@@ -54,6 +54,7 @@ class Serving {
   cache::ObjectCache cache_;
   CachedObjects objects_;
   produce::WritePipeline pipeline_;
+  ByteBudget fetch_memory_;
   fetch::Fetcher fetcher_;
   fetch::FetchSessionCache sessions_;
   fetch::OffsetLookup lookup_;
