@@ -148,6 +148,7 @@ Task<PendingAnswer> start_produce(Broker& broker, RequestContext context, Slice 
     call->batches[i].write = write;
     call->batches[i].index = static_cast<std::uint32_t>(i);
   }
+  produce::detach_small_part(call->batches, body);
   broker.stage.add(context.client.core, std::move(call->batches), broker.clock.now());
   PendingAnswer pending;
   broker.tasks.spawn(co_await boost::asio::this_coro::executor,

@@ -2,6 +2,20 @@
 
 namespace weir::produce {
 
+void detach_small_part(std::span<StagedBatch> batches, const Slice& request) {
+  auto lies_in_request = [&](const StagedBatch& staged) {
+    return staged.batch.bytes.owner() == request.owner();
+  };
+  std::size_t kept = 0;
+  for (const StagedBatch& staged : batches) {
+    if (lies_in_request(staged)) kept += staged.batch.bytes.size();
+  }
+  if (kept >= request.size() / 2) return;
+  for (StagedBatch& staged : batches) {
+    if (lies_in_request(staged)) staged.batch.bytes = Slice::copy_of(staged.batch.bytes.bytes());
+  }
+}
+
 Stage::Stage(std::size_t lanes, ByteCount full_at, std::function<void()> on_more_to_do)
     : full_at_(full_at), on_more_to_do_(std::move(on_more_to_do)) {
   for (std::size_t i = 0; i < lanes; ++i) lanes_.push_back(std::make_unique<Lane>());

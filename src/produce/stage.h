@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace weir::produce {
@@ -29,6 +30,10 @@ struct StagedBatch {
   std::shared_ptr<PendingWrite> write;
   std::uint32_t index = 0;  // of the batch in `write`
 };
+
+// What is staged goes on to the object cache and would keep all of `request`, in whose memory it
+// lies, alive with it: batches that are a small part of it get memory of their own.
+void detach_small_part(std::span<StagedBatch> batches, const Slice& request);
 
 class Stage {
  public:
