@@ -189,6 +189,16 @@ TEST_F(WritePipelineTest, ACommitThatTheLogRefusesIsARetriableErrorAndLeavesNoOb
   coordinator_.set_failure(std::nullopt);
 }
 
+// The commit may stand in the log after all: then the object must be there.
+TEST_F(WritePipelineTest, ACommitOfUnknownOutcomeLeavesTheObject) {
+  coordinator_.set_failure(Error{ErrorCode::kCancelled, "the coordinator stops"});
+  auto unknown = stage({{0, batch_of(1)}});
+  poll();
+  EXPECT_EQ(outcomes(unknown)[0].error, KafkaError::kKafkaStorageError);
+  EXPECT_EQ(memory_.size(), 1U);
+  coordinator_.set_failure(std::nullopt);
+}
+
 // Holds the first PUT back; all others pass.
 std::shared_ptr<storage::StoreGate> hold_first_put(storage::FaultyStore& store) {
   auto gate = std::make_shared<storage::StoreGate>();

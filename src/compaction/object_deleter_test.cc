@@ -1,0 +1,124 @@
+#include "compaction/object_deleter.h"
+
+#include "compaction/retention.h"
+#include "metadata/memory_coordinator.h"
+#include "runtime/test_loop.h"
+#include "storage/faulty_store.h"
+#include "storage/memory_store.h"
+#include "storage/wal_object.h"
+
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+namespace weir::compaction {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr TopicId kKept{1, 1};
+constexpr TopicId kTrimmed{2, 2};
+
+class CompactionTest : public ::testing::Test {
+ protected:
+  CompactionTest() {
+    coordinator_.apply(
+        metadata::CreateTopics{.topics = {{.name = "kept", .id = kKept, .partitions = 2},
+                                          {.name = "trimmed", .id = kTrimmed, .partitions = 2}}});
+  }
+
+  // An object with one batch of ten records for each of the topics' partitions 0.
+  storage::ObjectKey commit(const std::vector<TopicId>& topics) {
+    metadata::CommitObject command{
+        .object = {.epoch = coordinator_.broker_epoch(), .sequence = ++sequence_},
+        .object_size = 1000};
+    std::uint32_t at = 0;
+    for (const TopicId& topic : topics) {
+      command.runs.push_back({.topic = topic, .partition = 0, .byte_offset = at, .batch_count = 1});
+      command.batches.push_back(
+          {.length = 100, .last_offset_delta = 9, .max_timestamp = clock_.wall_ms()});
+      at += 100;
+    }
+    EXPECT_EQ(coordinator_.apply(command).error, kafka::KafkaError::kNone);
+    storage::ObjectKey key = storage::wal_object_key(command.object.epoch, sequence_);
+    EXPECT_TRUE(run_task(context_, memory_.put(key, Chain(Slice::copy_of("bytes")), {})));
+    return key;
+  }
+  void trim(const TopicId& topic, Offset log_start) {
+    coordinator_.apply(
+        metadata::TrimLogs{.trims = {{.topic = topic, .partition = 0, .log_start = log_start}}});
+  }
+  bool exists(const storage::ObjectKey& key) {
+    return run_task(context_, memory_.head(key)).has_value();
+  }
+  Offset log_start(const char* topic) {
+    return coordinator_.image()->topic(topic)->partition(0)->view().log_start;
+  }
+  Result<std::size_t> delete_once() { return run_task(context_, deleter_.run_once()); }
+
+  ManualClock clock_;
+  boost::asio::io_context context_;
+  metadata::MemoryCoordinator coordinator_{clock_, context_.get_executor()};
+  storage::MemoryStore memory_{clock_};
+  storage::FaultyStore store_{memory_, clock_};
+  MetricsRegistry metrics_;
+  ObjectDeleter deleter_{coordinator_, store_, clock_, minutes(1), metrics_};
+  std::int64_t sequence_ = 0;
+};
+
+TEST_F(CompactionTest, AnObjectIsDeletedAGracePeriodAfterItsLastExtent) {
+  storage::ObjectKey shared = commit({kKept, kTrimmed});
+  storage::ObjectKey own = commit({kTrimmed});
+  clock_.advance(minutes(10));
+  trim(kTrimmed, 20);
+  clock_.advance(seconds(59));
+  EXPECT_EQ(delete_once(), 0U);
+  EXPECT_TRUE(exists(own));
+  clock_.advance(seconds(1));
+  EXPECT_EQ(delete_once(), 1U);
+  EXPECT_FALSE(exists(own));
+  // Another topic still lies in it.
+  EXPECT_TRUE(exists(shared));
+  // Forgotten: not deleted again.
+  EXPECT_EQ(delete_once(), 0U);
+  EXPECT_EQ(store_.calls(storage::StoreOperation::kRemove), 1U);
+}
+
+TEST_F(CompactionTest, AnObjectThatCouldNotBeDeletedIsNotForgotten) {
+  storage::ObjectKey key = commit({kTrimmed});
+  trim(kTrimmed, 10);
+  clock_.advance(minutes(1));
+  store_.fail_call(1, {ErrorCode::kUnavailable, "down"});
+  EXPECT_EQ(delete_once().error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(exists(key));
+  // Nor is one whose bytes are gone, but whose forgetting failed.
+  coordinator_.set_failure(Error{ErrorCode::kUnavailable, "the log is down"});
+  EXPECT_FALSE(delete_once());
+  coordinator_.set_failure(std::nullopt);
+  EXPECT_EQ(delete_once(), 1U);
+  EXPECT_FALSE(exists(key));
+  EXPECT_EQ(delete_once(), 0U);
+}
+
+TEST_F(CompactionTest, APassOfRetentionMovesTheLogStartsOfTopicsWithARule) {
+  commit({kKept, kTrimmed});
+  clock_.advance(minutes(10));
+  commit({kKept, kTrimmed});
+  Retention retention(
+      coordinator_,
+      [](const std::shared_ptr<const metadata::TopicImage>& topic) -> std::optional<RetentionRule> {
+        if (topic->id == kKept) return std::nullopt;
+        return RetentionRule{.ms = 60'000};
+      },
+      clock_, metrics_);
+  EXPECT_EQ(run_task(context_, retention.run_once()), 1U);
+  EXPECT_EQ(log_start("trimmed"), 10);
+  EXPECT_EQ(log_start("kept"), 0);
+  // Nothing to move, nothing appended.
+  std::size_t submitted = coordinator_.submitted();
+  EXPECT_EQ(run_task(context_, retention.run_once()), 0U);
+  EXPECT_EQ(coordinator_.submitted(), submitted);
+}
+
+}  // namespace
+}  // namespace weir::compaction
