@@ -75,6 +75,9 @@ void Appender::close(Error reason) {
     closed_ = reason;
   }
   give_up_queue(reason);
+  // What was sent to the log may stand there, for others to apply, unless the epoch has ended.
+  bool is_unknown = record_ && record_->attempts > 0 && reason.code != ErrorCode::kFenced;
+  if (is_unknown) reason = Error{ErrorCode::kCancelled, "outcome unknown: " + reason.to_string()};
   settle_record(std::unexpected(reason));
 }
 

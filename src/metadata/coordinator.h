@@ -43,7 +43,7 @@ class Coordinator {
   // outcome is settled by (broker epoch, sequence) before this returns. Errors, after which nothing
   // was applied: kUnavailable (the log is down), kExhausted (too much waits), kInvalid (the command
   // cannot be encoded), kFenced (this broker's epoch ended), kCorrupt (the history diverged),
-  // kCancelled (the coordinator stops; only then the outcome may be unknown).
+  // kCancelled (the coordinator stops or failed; only then the outcome may be unknown).
   virtual Task<Result<CommandResult>> submit(Command command) = 0;
 
   // Linearizable reads: returns when everything that stood in the log at the time of the call is

@@ -296,6 +296,25 @@ TEST_F(LogCoordinatorTest, ARecordInFlightOfAFencedEpochIsNotApplied) {
   EXPECT_EQ(high_watermark(one, topic), 0);
 }
 
+// The caller must not take back what the command names (an object): others may apply it.
+TEST_F(LogCoordinatorTest, ARecordInFlightWhenTheReplayFailsHasAnUnknownOutcome) {
+  LogCoordinator& one = start(1);
+  TopicId topic = create(one, "orders");
+  counting_.hold_next = true;
+  auto doubtful = begin(one.submit(commit(one, topic)));
+  poll();
+  ByteWriter newer;
+  newer.uvarint(9999);  // a command that this version does not know
+  newer.uvarint(0);
+  newer.uvarint(0);
+  std::vector<std::byte> commands = newer.release();
+  RecordHeader header{.broker = 2, .known = one.applied()};
+  ASSERT_TRUE(run(log_.append(encode_record(header, 1, commands), one.applied())));
+  EXPECT_EQ(finish(doubtful).error().code, ErrorCode::kCancelled);
+  ASSERT_TRUE(run(counting_.append_held()));
+  EXPECT_EQ(run(one.submit(Heartbeat{})).error().code, ErrorCode::kInvalid);
+}
+
 TEST_F(LogCoordinatorTest, AnotherProcessWithTheSameIdEndsTheFirst) {
   LogCoordinator& first = start(1);
   LogCoordinator& second = start(1);
