@@ -49,6 +49,14 @@ def case_empty_records(t):
     send(t, "two batches", topic, batch(["a"]) + batch(["b"]))
 
 
+def case_zeros_without_a_producer(t):
+    """Some clients leave zeros in the epoch and sequence of batches that have no producer id."""
+    topic = t.topic()
+    for producer in ((-1, 0, 0), (-1, -1, 0), (-1, 5, 7), (-9, 0, 3), (5, -1, 0)):
+        send(t, f"{producer}", topic, batch(["a"], producer=producer))
+    t.ask("all", "Fetch", 12, bodies.fetch(topic, {0: 0}))
+
+
 def case_bad_headers(t):
     topic = t.topic()
     good = batch(["a", "b"])
