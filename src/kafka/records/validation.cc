@@ -191,19 +191,23 @@ std::expected<Slice, BatchRejection> rebuild(const Slice& batch, const Validatio
                                              const Compression& target) {
   RecordBatchView view(batch.bytes());
   Result<Slice> records =
-      decompress(view.codec(), batch.sub(kBatchHeaderSize), rules.max_decompressed_batch_bytes);
-  if (!records) return reject(KafkaError::kInvalidRecord, records.error().message);
-  ByteWriter renumbered;
-  RecordReader reader(records->bytes());
-  std::int32_t offset_delta = 0;
-  while (auto record = reader.next()) {
-    record->offset_delta = offset_delta++;
-    write_record(renumbered, *record);
+      decompress(view.codec(), batch.sub(kBatchHeaderSize),
+                 std::min(rules.max_decompressed_batch_bytes, rules.max_renumbered_batch_bytes));
+  if (!records) {
+    return std::unexpected(structure_error(std::unexpected(records.error())).error());
   }
-  if (!reader.status()) return reject(KafkaError::kInvalidRecord, reader.status().error().message);
   ByteWriter out = batch_writer();
   auto compressor = make_compressor(target, out, rules.max_message_bytes);
-  Status done = compressor->write(renumbered.view());
+  RecordReader reader(records->bytes());
+  std::int32_t offset_delta = 0;
+  Status done;
+  while (auto record = reader.next()) {
+    record->offset_delta = offset_delta++;
+    ByteWriter renumbered;
+    write_record(renumbered, *record);
+    if (done) done = compressor->write(renumbered.view());
+  }
+  if (!reader.status()) return reject(KafkaError::kInvalidRecord, reader.status().error().message);
   if (done) done = compressor->finish();
   return compressed_result(done, std::move(out), BatchHeader::of(view), target.codec);
 }

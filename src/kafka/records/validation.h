@@ -36,6 +36,8 @@ struct ValidationRules {
   std::int32_t max_decompressed_record_bytes = 2'147'483'639;
   // The limit for all records of a compressed batch together, against decompression bombs.
   ByteCount max_decompressed_batch_bytes = 256_MiB;
+  // The same for a batch whose offsets are set anew: its records are in memory all at once.
+  ByteCount max_renumbered_batch_bytes = 32_MiB;
   // The version of the Produce request.
   std::int16_t produce_version = 13;
 };

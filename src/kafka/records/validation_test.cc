@@ -404,6 +404,31 @@ TEST(Validation, DependentLz4BlocksAreRewritten) {
   EXPECT_EQ(records_of(verdict->batch), records_of(batch));
 }
 
+// Offsets are set anew with all records in memory: no more of them than a broker can spare.
+TEST(Validation, BombsThatMustBeRenumberedAreRefusedEarlier) {
+  ByteWriter records;
+  const std::string zeros(1'500'000, '\0');
+  for (int i = 0; i < 2; ++i) {
+    RecordView record;
+    record.value = as_bytes(zeros);
+    write_record(records, record);  // both with offset 0
+  }
+  ByteWriter bytes;
+  bytes.bytes(std::array<std::byte, kBatchHeaderSize>{});
+  auto compressor = make_compressor({Codec::kZstd, {}}, bytes, 100'000);
+  ASSERT_TRUE(compressor->write(records.view()));
+  ASSERT_TRUE(compressor->finish());
+  BatchHeader header{.last_offset_delta = 1, .base_timestamp = kNow, .records_count = 2};
+  header.set_codec(Codec::kZstd);
+  Slice bomb = seal_batch(bytes.release(), header);
+  BatchVerdict verdict = validate(bomb);
+  ASSERT_TRUE(verdict) << verdict.error().message;
+  EXPECT_EQ(verdict->record_count, 2);
+  ValidationRules rules;
+  rules.max_renumbered_batch_bytes = 2'000'000;
+  expect_error(validate(bomb, rules), KafkaError::kMessageTooLarge);
+}
+
 TEST(Validation, DecompressionBombsAreRefused) {
   for (Codec codec : {Codec::kGzip, Codec::kSnappy, Codec::kLz4, Codec::kZstd}) {
     BatchOptions options;
