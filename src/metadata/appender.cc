@@ -209,7 +209,10 @@ void Appender::note(const Status& status) {
   {
     std::lock_guard lock(mutex_);
     if (status) {
-      if (outage_) log::info("metadata.log.up", {{"position", replayer_.position()}});
+      if (outage_) {
+        log::info("metadata.log.up", {{"position", replayer_.position()}});
+        last_outage_end_ = clock_.now();
+      }
       outage_.reset();
       backoff_.reset();
       return;
@@ -235,6 +238,11 @@ void Appender::note(const Status& status) {
 std::optional<Error> Appender::outage() const {
   std::lock_guard lock(mutex_);
   return outage_;
+}
+
+std::optional<MonoTime> Appender::last_outage_end() const {
+  std::lock_guard lock(mutex_);
+  return last_outage_end_;
 }
 
 Task<void> Appender::attempt(TaskGroup& group) {

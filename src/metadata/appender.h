@@ -70,6 +70,8 @@ class Appender {
   [[nodiscard]] Notifier& appended() { return appended_; }
   // Why the log does not answer, while it does not. Any thread.
   [[nodiscard]] std::optional<Error> outage() const;
+  // When the log answered again the last time. Nothing: there was no outage.
+  [[nodiscard]] std::optional<MonoTime> last_outage_end() const;
   // What a call of the log by another task met; tells of outages and their ends.
   void note(const Status& status);
 
@@ -116,6 +118,7 @@ class Appender {
   std::optional<Error> closed_;
   std::optional<Error> outage_;
   MonoTime outage_since_{};
+  std::optional<MonoTime> last_outage_end_;
 };
 
 }  // namespace weir::metadata

@@ -65,6 +65,10 @@ class Coordinator {
   virtual Task<std::vector<DeletableObject>> deletable_objects(TimestampMs until,
                                                                std::size_t limit) = 0;
 
+  // Of `ids`, those of objects that no entry names and none ever will: the epoch of the broker that
+  // uploaded them has ended.
+  virtual Task<std::vector<ObjectId>> orphans(std::vector<ObjectId> ids) = 0;
+
   // Listeners must outlive the coordinator's stop().
   virtual void add_listener(CommitListener& listener) = 0;
 

@@ -14,6 +14,64 @@
 
 namespace weir::metadata {
 
+// One broker's way to the log: it can be cut, or stand still as in a process that is stopped.
+class Cable final : public MetadataLog {
+ public:
+  explicit Cable(MetadataLog& log) : log_(log) {}
+
+  void cut(bool is_cut) { cut_ = is_cut; }
+  // Nothing wakes the broker when others append, nor does it look by itself.
+  void deafen() { deaf_ = true; }
+  void hear() {
+    deaf_ = false;
+    thawed_.notify();
+  }
+  void freeze() { frozen_ = true; }
+  void thaw() {
+    frozen_ = false;
+    thawed_.notify();
+  }
+
+  Task<Result<Appended>> append(Slice entry, Position known) override {
+    WEIR_CO_CHECK(co_await pass());
+    ++appends;
+    co_return co_await log_.append(std::move(entry), known);
+  }
+  Task<Result<std::vector<LogEntry>>> read(Position after, ByteCount limit) override {
+    WEIR_CO_CHECK(co_await pass());
+    co_return co_await log_.read(after, limit);
+  }
+  Task<Result<Position>> tail() override {
+    WEIR_CO_CHECK(co_await pass());
+    co_return co_await log_.tail();
+  }
+  Task<void> wait_past(Position position, MonoTime deadline) override {
+    if (!deaf_) co_return co_await log_.wait_past(position, deadline);
+    while (deaf_) co_await thawed_.wait();
+  }
+  Task<Result<SnapshotRef>> latest_snapshot() override { return log_.latest_snapshot(); }
+  Task<Status> record_snapshot(SnapshotRef ref) override {
+    return log_.record_snapshot(std::move(ref));
+  }
+  Task<Status> trim(Position upto) override { return log_.trim(upto); }
+  Task<Result<Uuid>> cluster_id(Uuid proposal) override { return log_.cluster_id(proposal); }
+
+  int appends = 0;
+
+ private:
+  Task<Status> pass() {
+    while (frozen_) co_await thawed_.wait();
+    if (cut_) co_return fail(ErrorCode::kUnavailable, "the cable is cut");
+    co_return Status{};
+  }
+
+  MetadataLog& log_;
+  bool cut_ = false;
+  bool frozen_ = false;
+  bool deaf_ = false;
+  Notifier thawed_;
+};
+
 class CoordinatorHarness : public testing::Test {
  protected:
   // Runs until the task is done, a millisecond of time after another. Fails after an hour of it.

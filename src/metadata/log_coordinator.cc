@@ -23,7 +23,8 @@ LogCoordinator::LogCoordinator(MetadataLog& log, SnapshotStore* snapshots, Clock
       executor_(std::move(executor)),
       options_(std::move(options)),
       replayer_(log),
-      appender_(log, replayer_, clock, Rng(rng_.next()), options_.appender) {
+      appender_(log, replayer_, clock, Rng(rng_.next()), options_.appender),
+      membership_(options_.broker_id, options_.membership) {
   if (snapshots != nullptr) {
     snapshotter_.emplace(*snapshots, log, replayer_, clock, std::move(blocking),
                          options_.snapshots);
@@ -53,6 +54,7 @@ Task<void> LogCoordinator::run() {
   group_.spawn(executor_, follow());
   group_.spawn(executor_, answer_catch_ups());
   if (snapshotter_) group_.spawn(executor_, snapshotter_->run(group_, options_.broker_id));
+  group_.spawn(executor_, keep_membership());
   backoff.reset();
   while (!group_.stopping() && !replayer_.failure()) {
     if (epoch_ >= 0) {
@@ -166,6 +168,7 @@ void LogCoordinator::after_apply() {
     end_epoch(*failure);
     return;
   }
+  membership_.look(replayer_.state().tables().brokers, clock_.now());
   if (epoch_ < 0 || leaving_) return;
   auto lost = lost_registration();
   if (!lost) {
@@ -242,6 +245,40 @@ Task<void> LogCoordinator::answer_catch_ups() {
   for (OneShot<Status>& waiter : catch_ups_) waiter.set(std::unexpected(stopping()));
 }
 
+Task<void> LogCoordinator::keep_membership() {
+  while (!group_.stopping() && !replayer_.failure()) {
+    MonoTime due = membership_.next(clock_.now());
+    if (!co_await group_.sleep(clock_, due - clock_.now())) co_return;
+    membership_.woke(due, clock_.now());
+    if (epoch_ < 0 || leaving_) continue;
+    if (membership_.heartbeat_due(clock_.now())) {
+      MonoTime sent = clock_.now();
+      std::ignore = co_await submit(Heartbeat{});
+      // A log that hangs, hangs for the others, too.
+      membership_.woke(sent, clock_.now());
+    }
+    if (!membership_.silent(clock_.now()).empty()) co_await fence_silent();
+  }
+}
+
+// Whoever seems silent may have appended what was not read here yet, and nobody could append while
+// the log was down.
+Task<void> LogCoordinator::fence_silent() {
+  MonoTime asked = clock_.now();
+  Status caught_up = co_await catch_up();
+  membership_.woke(asked, clock_.now());
+  if (!caught_up) {
+    membership_.was_blind(clock_.now());
+    co_return;
+  }
+  if (auto end = appender_.last_outage_end()) membership_.was_blind(*end);
+  for (const FenceBroker& silent : membership_.silent(clock_.now())) {
+    if (epoch_ < 0 || leaving_) co_return;
+    log::warn("metadata.broker.silent", {{"broker", silent.broker_id}, {"epoch", silent.epoch}});
+    std::ignore = co_await submit(silent);
+  }
+}
+
 Task<Status> LogCoordinator::catch_up() {
   OneShot<Status> done;
   {
@@ -267,6 +304,12 @@ Task<std::vector<DeletableObject>> LogCoordinator::deletable_objects(TimestampMs
 
 Task<MetadataStat> LogCoordinator::stat() {
   co_return co_await run_on(executor_, [this] { return stat_of(replayer_.state()); });
+}
+
+Task<std::vector<ObjectId>> LogCoordinator::orphans(std::vector<ObjectId> ids) {
+  co_return co_await run_on(executor_, [this, &ids] {
+    return orphans_among(replayer_.state().tables(), replayer_.state().position(), ids);
+  });
 }
 
 Status LogCoordinator::status() const {

@@ -1,5 +1,5 @@
 // The Coordinator of a broker: replays the shared metadata log, registers the broker in it, and
-// commits by appending to it.
+// commits by appending to it. It shows the others that it lives, and fences those that do not.
 //
 // Owned by main, which calls start() once and stop() before it destroys it. All its work is on the
 // coordinator's executor, one thread. It starts without the log, too: until the log answers and the
@@ -9,6 +9,7 @@
 #pragma once
 #include "metadata/appender.h"
 #include "metadata/coordinator.h"
+#include "metadata/membership.h"
 #include "metadata/replayer.h"
 #include "metadata/snapshotter.h"
 #include "metadata/state/stat.h"
@@ -26,6 +27,7 @@ struct LogCoordinatorOptions {
   std::string rack;
   AppenderOptions appender;
   SnapshotterOptions snapshots;
+  MembershipOptions membership;
   // At most between two looks at the log for entries of other brokers, where the log's own wake-up
   // fails.
   Duration poll_interval = std::chrono::milliseconds(500);
@@ -66,6 +68,7 @@ class LogCoordinator final : public Coordinator {
   }
   Task<std::vector<DeletableObject>> deletable_objects(TimestampMs until,
                                                        std::size_t limit) override;
+  Task<std::vector<ObjectId>> orphans(std::vector<ObjectId> ids) override;
   void add_listener(CommitListener& listener) override { replayer_.add_listener(listener); }
   [[nodiscard]] BrokerEpoch broker_epoch() const override { return epoch_; }
   [[nodiscard]] Position applied() const override { return replayer_.position(); }
@@ -74,6 +77,8 @@ class LogCoordinator final : public Coordinator {
   Task<void> run();
   Task<void> follow();
   Task<void> answer_catch_ups();
+  Task<void> keep_membership();
+  Task<void> fence_silent();
   Task<Status> load();
   Task<Status> load_snapshot();
   Task<Status> replay_to_tail();
@@ -93,6 +98,7 @@ class LogCoordinator final : public Coordinator {
   Replayer replayer_;
   Appender appender_;
   std::optional<Snapshotter> snapshotter_;
+  Membership membership_;
   TaskGroup group_;
   // Of this process's registrations, the latest last: an older one whose outcome was unknown may
   // come to stand in the log late.

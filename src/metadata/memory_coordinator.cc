@@ -93,6 +93,13 @@ Task<std::vector<DeletableObject>> MemoryCoordinator::deletable_objects(Timestam
   });
 }
 
+Task<std::vector<ObjectId>> MemoryCoordinator::orphans(std::vector<ObjectId> ids) {
+  co_return co_await run_on(executor_, [this, &ids] {
+    std::lock_guard lock(mutex_);
+    return orphans_among(state_.tables(), state_.position(), ids);
+  });
+}
+
 void MemoryCoordinator::add_listener(CommitListener& listener) {
   std::lock_guard lock(mutex_);
   listeners_.push_back(&listener);

@@ -32,6 +32,7 @@ class MemoryCoordinator final : public Coordinator {
   [[nodiscard]] std::vector<std::string> group_ids() const override { return readers_.group_ids(); }
   Task<std::vector<DeletableObject>> deletable_objects(TimestampMs until,
                                                        std::size_t limit) override;
+  Task<std::vector<ObjectId>> orphans(std::vector<ObjectId> ids) override;
   void add_listener(CommitListener& listener) override;
   [[nodiscard]] BrokerEpoch broker_epoch() const override;
   [[nodiscard]] Position applied() const override;

@@ -26,6 +26,7 @@ CommandResult apply(Tables& tables, ApplyContext& context, const RegisterBroker&
                       .endpoints = command.endpoints,
                       .rack = command.rack},
             .last_position = context.position};
+  ++tables.membership;
   context.changes.image = true;
   return {.value = broker.image.epoch};
 }
@@ -36,7 +37,9 @@ CommandResult apply(Tables& tables, ApplyContext& context, const FenceBroker& co
   BrokerState& broker = found->second;
   bool alive = command.last_seen >= 0 && broker.last_position > command.last_seen;
   if (broker.image.epoch != command.epoch || alive) return {.error = KafkaError::kStaleBrokerEpoch};
+  if (broker.fenced) return {};
   broker.fenced = true;
+  ++tables.membership;
   context.changes.image = true;
   return {};
 }

@@ -9,6 +9,7 @@ FrozenState freeze(const State& state) {
                      .cluster_id = tables.cluster_id,
                      .time = tables.time,
                      .next_producer_id = tables.next_producer_id,
+                     .membership = tables.membership,
                      .features = tables.features,
                      .brokers = tables.brokers,
                      .configs = tables.configs,

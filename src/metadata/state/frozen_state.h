@@ -30,6 +30,7 @@ struct FrozenState {
   Uuid cluster_id;
   TimestampMs time = 0;
   ProducerId next_producer_id = 0;
+  LeaderEpoch membership = -1;
   std::map<std::string, std::int16_t> features;
   std::map<BrokerId, BrokerState> brokers;
   std::map<ConfigResource, ConfigMap> configs;

@@ -60,6 +60,9 @@ struct ConfigResource {
 struct ClusterImage {
   Uuid cluster_id;
   std::map<BrokerId, BrokerImage> brokers;  // the live ones
+  // Grows by one with each change of them: what is derived from the live brokers alone, leaders for
+  // one, has it as its epoch.
+  LeaderEpoch membership = -1;
   CowMap<std::string, std::shared_ptr<const TopicImage>> topics_by_name;
   CowMap<TopicId, std::shared_ptr<const TopicImage>> topics_by_id;
   std::map<ConfigResource, ConfigMap> configs;

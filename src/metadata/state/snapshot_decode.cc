@@ -144,6 +144,7 @@ class Assembler {
     tables_.cluster_id = head_->cluster_id;
     tables_.time = head_->time;
     tables_.next_producer_id = head_->next_producer_id;
+    tables_.membership = head_->membership;
     for (const SnapshotFeature& feature : head_->features)
       tables_.features[feature.name] = feature.level;
     for (SnapshotBroker& broker : head_->brokers) {

@@ -52,7 +52,8 @@ Slice encode_head(const FrozenState& frozen) {
                     .check = snapshot_check(frozen.position, frozen.chain_hash, frozen.state_hash),
                     .cluster_id = frozen.cluster_id,
                     .time = frozen.time,
-                    .next_producer_id = frozen.next_producer_id};
+                    .next_producer_id = frozen.next_producer_id,
+                    .membership = frozen.membership};
   for (const auto& [name, level] : frozen.features) head.features.push_back({name, level});
   for (const auto& [id, broker] : frozen.brokers) {
     head.brokers.push_back({.id = id,

@@ -2,6 +2,8 @@
 
 #include "metadata/state/item_hash.h"
 
+#include <set>
+
 namespace weir::metadata {
 namespace {
 
@@ -47,12 +49,14 @@ std::uint64_t Tables::hash_without_partitions() const {
                    .number(static_cast<std::int64_t>(cluster_id.low))
                    .number(time)
                    .number(next_producer_id)
+                   .number(membership)
                    .hash(ItemKind::kCluster);
 }
 
 ClusterImage Tables::image() const {
   ClusterImage image;
   image.cluster_id = cluster_id;
+  image.membership = membership;
   for (const auto& [id, broker] : brokers) {
     if (!broker.fenced) image.brokers.emplace(id, broker.image);
   }
@@ -60,6 +64,20 @@ ClusterImage Tables::image() const {
   image.configs = configs;
   image.features = features;
   return image;
+}
+
+std::vector<ObjectId> orphans_among(const Tables& tables, Position position,
+                                    const std::vector<ObjectId>& ids) {
+  std::set<BrokerEpoch> live;
+  for (const auto& [id, broker] : tables.brokers) {
+    if (!broker.fenced) live.insert(broker.image.epoch);
+  }
+  std::vector<ObjectId> out;
+  for (const ObjectId& id : ids) {
+    bool is_over = id.epoch <= position && !live.contains(id.epoch);
+    if (is_over && tables.objects.objects().find(id) == nullptr) out.push_back(id);
+  }
+  return out;
 }
 
 }  // namespace weir::metadata

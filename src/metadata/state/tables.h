@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace weir::metadata {
 
@@ -27,6 +28,7 @@ struct Tables {
   Uuid cluster_id;
   TimestampMs time = 0;  // the greatest of all records so far
   ProducerId next_producer_id = 0;
+  LeaderEpoch membership = -1;  // grows by one with each change of the live brokers, from 0
   std::map<std::string, std::int16_t> features;
   std::map<BrokerId, BrokerState> brokers;
   std::map<ConfigResource, ConfigMap> configs;
@@ -39,5 +41,10 @@ struct Tables {
   [[nodiscard]] std::uint64_t hash_without_partitions() const;
   [[nodiscard]] ClusterImage image() const;
 };
+
+// Of `ids`, those of objects that are not known and never will be, by the tables at `position`:
+// their epoch has ended. Epochs after the position are not known to have.
+[[nodiscard]] std::vector<ObjectId> orphans_among(const Tables& tables, Position position,
+                                                  const std::vector<ObjectId>& ids);
 
 }  // namespace weir::metadata
