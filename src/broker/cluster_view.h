@@ -1,9 +1,9 @@
-// What answers say about brokers and leaders, from the cluster image and the listener that a client
-// came in by.
-//
-// This version runs one broker per cluster: it leads every partition and coordinates every group.
+// What answers say about brokers and leaders, from the cluster image, the listener that a client
+// came in by, and its zone.
 #pragma once
+#include "broker/api.h"
 #include "broker/broker.h"
+#include "broker/routing.h"
 #include "metadata/state/image.h"
 
 #include <optional>
@@ -22,11 +22,12 @@ constexpr std::int32_t kOperationsNotAsked = INT32_MIN;
 [[nodiscard]] const metadata::Endpoint* endpoint_of(const metadata::BrokerImage& broker,
                                                     const std::string& listener);
 
-// This broker in the image; null until its registration is applied.
-[[nodiscard]] const metadata::BrokerImage* self_in(const Broker& broker,
-                                                   const metadata::ClusterImage& image);
+// Where this client is sent. `rack`: what the request says of its zone, if it has a field for it.
+[[nodiscard]] Routing routing_for(const Broker& broker, const RequestContext& context,
+                                  const metadata::ClusterImage& image, std::string_view rack = {});
 
-[[nodiscard]] BrokerId leader_of(const Broker& broker, const TopicPartition& partition);
+// A live broker to name as the controller: any takes every admin request, this one for choice.
+[[nodiscard]] BrokerId controller_of(const Broker& broker, const metadata::ClusterImage& image);
 
 [[nodiscard]] std::optional<std::string> rack_of(const metadata::BrokerImage& broker);
 

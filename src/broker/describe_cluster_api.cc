@@ -28,7 +28,7 @@ Task<DescribeClusterResponse> describe_cluster(Broker& broker, const RequestCont
                                          request.endpoint_type);
     co_return response;
   }
-  response.controller_id = broker.node_id;
+  response.controller_id = controller_of(broker, *image);
   for (const auto& [id, member] : image->brokers) {
     const metadata::Endpoint* endpoint = endpoint_of(member, context.client.listener);
     if (endpoint == nullptr) continue;

@@ -13,25 +13,21 @@ using kafka::DescribeTopicPartitionsRequest;
 using kafka::DescribeTopicPartitionsResponse;
 using kafka::KafkaError;
 
-DescribeTopicPartitionsResponse::Partition describe(const Broker& broker,
-                                                    const RequestContext& context,
-                                                    const metadata::ClusterImage& image,
-                                                    const metadata::TopicImage& topic,
-                                                    std::int32_t index) {
+DescribeTopicPartitionsResponse::Partition describe(std::int32_t index, LeaderEpoch epoch,
+                                                    const Placement* place) {
   DescribeTopicPartitionsResponse::Partition out;
   out.partition_index = index;
-  out.leader_id = leader_of(broker, {topic.id, index});
-  out.leader_epoch = topic.partition(index)->view().leader_epoch;
-  out.replica_nodes = {out.leader_id};
-  out.isr_nodes = {out.leader_id};
+  out.leader_epoch = epoch;
   out.eligible_leader_replicas.emplace();
   out.last_known_elr.emplace();
-  auto leader = image.brokers.find(out.leader_id);
-  if (leader == image.brokers.end() ||
-      endpoint_of(leader->second, context.client.listener) == nullptr) {
+  if (place == nullptr) {
     out.error_code = KafkaError::kListenerNotFound;
     out.leader_id = -1;
+    return out;
   }
+  out.leader_id = place->leader;
+  out.replica_nodes = place->replicas;
+  out.isr_nodes = place->replicas;
   return out;
 }
 
@@ -78,6 +74,7 @@ Task<DescribeTopicPartitionsResponse> describe_topic_partitions(
   // What was just created through another broker must be found.
   std::ignore = co_await broker.coordinator.catch_up();
   auto image = broker.coordinator.image();
+  Routing routing = routing_for(broker, context, *image);
   std::int32_t limit =
       broker.configs.current(context.client.core)->broker.max_topic_partitions_per_answer;
   std::int32_t left = std::min(request.response_partition_limit, limit);
@@ -98,8 +95,10 @@ Task<DescribeTopicPartitionsResponse> describe_topic_partitions(
     out.name = name;
     out.topic_id = topic->id;
     out.topic_authorized_operations = kAllTopicOperations;
+    std::vector<Placement> places = routing.place(*topic);
     for (std::int32_t i = first; i < topic->partition_count() && left > 0; ++i, --left) {
-      out.partitions.push_back(describe(broker, context, *image, *topic, i));
+      out.partitions.push_back(describe(
+          i, image->membership, places.empty() ? nullptr : &places[static_cast<std::size_t>(i)]));
     }
     std::int32_t next = first + static_cast<std::int32_t>(out.partitions.size());
     if (next < topic->partition_count()) {

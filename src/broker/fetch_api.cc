@@ -1,6 +1,7 @@
 // Fetch: sessions (KIP-227) around fetch::Fetcher, which does the work.
 #include "broker/apis.h"
 #include "broker/broker.h"
+#include "broker/cluster_view.h"
 #include "broker/configs.h"
 #include "kafka/protocol/messages/fetch.h"
 
@@ -151,6 +152,26 @@ fetch::SessionId new_session(Broker& broker, const RequestContext& context,
   return broker.fetch_sessions.create(context.client.core, std::move(session));
 }
 
+// Where a consumer that names its zone should read (KIP-392): by partition of `fetches`, -1 to read
+// here. Empty when all may.
+std::vector<BrokerId> preferred_brokers(const Broker& broker, const RequestContext& context,
+                                        std::string_view rack,
+                                        const std::vector<PartitionFetch>& fetches) {
+  if (rack.empty() || rack == broker.configs.current(context.client.core)->broker.rack) return {};
+  auto image = broker.coordinator.image();
+  Routing routing = routing_for(broker, context, *image, rack);
+  if (!routing.has_zone()) return {};
+  std::vector<BrokerId> out;
+  std::map<TopicId, std::vector<BrokerId>> leaders;
+  for (const PartitionFetch& fetch : fetches) {
+    auto topic = fetch.by_id ? image->topic(fetch.topic_id) : image->topic(fetch.topic);
+    bool is_known = topic && topic->partition(fetch.partition) != nullptr;
+    if (is_known && !leaders.contains(topic->id)) leaders[topic->id] = routing.leaders(*topic);
+    out.push_back(is_known ? leaders.at(topic->id)[static_cast<std::size_t>(fetch.partition)] : -1);
+  }
+  return out;
+}
+
 Task<FetchResponse> fetch_records(Broker& broker, const RequestContext& context,
                                   const FetchRequest& request) {
   FetchResponse response;
@@ -164,8 +185,11 @@ Task<FetchResponse> fetch_records(Broker& broker, const RequestContext& context,
                         broker.configs.current(context.client.core)->broker.fetch.max_bytes),
                0));
   auto min_bytes = std::min(static_cast<ByteCount>(std::max(request.min_bytes, 0)), max_bytes);
+  std::vector<BrokerId> preferred =
+      preferred_brokers(broker, context, request.rack_id, plan.partitions);
   std::vector<PartitionData> data = co_await broker.fetcher.fetch(
-      plan.partitions, {.core = context.client.core,
+      plan.partitions, {.look_only = !preferred.empty(),
+                        .core = context.client.core,
                         .max_wait = std::chrono::milliseconds(std::max(request.max_wait_ms, 0)),
                         .min_bytes = min_bytes,
                         .max_bytes = max_bytes,
@@ -175,8 +199,12 @@ Task<FetchResponse> fetch_records(Broker& broker, const RequestContext& context,
     response.session_id = new_session(broker, context, plan.partitions, data);
   for (std::size_t i = 0; i < data.size(); ++i) {
     const PartitionFetch& fetch = plan.partitions[i];
-    if (plan.session && !plan.session->must_answer(key_of(fetch), data[i])) continue;
-    append(response, fetch, answer_of(broker, context, request, fetch, std::move(data[i])));
+    bool must_answer = !plan.session || plan.session->must_answer(key_of(fetch), data[i]);
+    if (!must_answer && preferred.empty()) continue;
+    auto answer = answer_of(broker, context, request, fetch, std::move(data[i]));
+    bool is_readable = answer.error_code == KafkaError::kNone;
+    if (!preferred.empty() && is_readable) answer.preferred_read_replica = preferred[i];
+    append(response, fetch, std::move(answer));
   }
   co_return response;
 }

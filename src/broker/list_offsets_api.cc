@@ -50,11 +50,11 @@ Task<void> look_up(Broker& broker, const metadata::PartitionView& view, Timestam
   out.leader_epoch = (*found)->leader_epoch;
 }
 
-Task<void> answer(Broker& broker, const RequestContext& context,
+Task<void> answer(Broker& broker, const RequestContext& context, LeaderEpoch current,
                   const metadata::PartitionView& view, const ListOffsetsRequest::Partition& asked,
                   ListOffsetsResponse::Partition& out) {
   out.error_code = is_known(asked.timestamp, context.version())
-                       ? fetch::check_leader_epoch(asked.current_leader_epoch, view.leader_epoch)
+                       ? fetch::check_leader_epoch(asked.current_leader_epoch, current)
                        : KafkaError::kUnsupportedVersion;
   if (out.error_code != KafkaError::kNone) co_return;
   switch (asked.timestamp) {
@@ -105,7 +105,7 @@ Task<ListOffsetsResponse> list_offsets(Broker& broker, const RequestContext& con
       } else if (cell == nullptr) {
         part.error_code = KafkaError::kUnknownTopicOrPartition;
       } else {
-        co_await answer(broker, context, cell->view(), partition, part);
+        co_await answer(broker, context, image->membership, cell->view(), partition, part);
       }
     }
   }

@@ -22,25 +22,39 @@ KafkaError no_listener_error(std::int16_t version) {
                                          : KafkaError::kListenerNotFound;
 }
 
-MetadataResponse::Topic describe(const Broker& broker, const RequestContext& context,
-                                 const metadata::ClusterImage& image,
-                                 const metadata::TopicImage& topic, bool with_operations) {
+// What all topics of one answer have in common.
+struct View {
+  const RequestContext& context;
+  std::shared_ptr<const metadata::ClusterImage> image;
+  Routing routing;
+  bool with_operations = false;
+};
+
+View view_of(const Broker& broker, const RequestContext& context, const MetadataRequest& request) {
+  auto image = broker.coordinator.image();
+  Routing routing = routing_for(broker, context, *image);
+  return {context, std::move(image), std::move(routing),
+          request.include_topic_authorized_operations};
+}
+
+MetadataResponse::Topic describe(const View& view, const metadata::TopicImage& topic) {
   MetadataResponse::Topic out;
   out.name = topic.name;
   out.topic_id = topic.id;
-  if (with_operations) out.topic_authorized_operations = kAllTopicOperations;
+  if (view.with_operations) out.topic_authorized_operations = kAllTopicOperations;
+  std::vector<Placement> places = view.routing.place(topic);
   for (std::int32_t i = 0; i < topic.partition_count(); ++i) {
     MetadataResponse::Partition partition;
     partition.partition_index = i;
-    partition.leader_id = leader_of(broker, {topic.id, i});
-    partition.leader_epoch = topic.partition(i)->view().leader_epoch;
-    partition.replica_nodes = {partition.leader_id};
-    partition.isr_nodes = {partition.leader_id};
-    auto leader = image.brokers.find(partition.leader_id);
-    if (leader == image.brokers.end() ||
-        endpoint_of(leader->second, context.client.listener) == nullptr) {
-      partition.error_code = no_listener_error(context.version());
+    partition.leader_epoch = view.image->membership;
+    if (places.empty()) {
+      partition.error_code = no_listener_error(view.context.version());
       partition.leader_id = -1;
+    } else {
+      Placement& place = places[static_cast<std::size_t>(i)];
+      partition.leader_id = place.leader;
+      partition.isr_nodes = place.replicas;
+      partition.replica_nodes = std::move(place.replicas);
     }
     out.partitions.push_back(std::move(partition));
   }
@@ -88,6 +102,13 @@ bool may_auto_create(const Broker& broker, const RequestContext& context,
          (context.version() < kAutoCreateFlagVersion || request.allow_auto_topic_creation);
 }
 
+bool has_unknown_id(const Broker& broker, const MetadataRequest& request) {
+  auto image = broker.coordinator.image();
+  return std::ranges::any_of(*request.topics, [&](const auto& topic) {
+    return !topic.topic_id.is_zero() && !image->topic(topic.topic_id);
+  });
+}
+
 std::vector<std::string> missing_names(const Broker& broker, const MetadataRequest& request) {
   std::vector<std::string> names;
   auto image = broker.coordinator.image();
@@ -105,20 +126,19 @@ Task<void> add_named_topics(Broker& broker, const RequestContext& context,
   std::map<std::string, KafkaError> failed;
   std::vector<std::string> missing = missing_names(broker, request);
   // This broker may be behind: before a topic is said not to exist, the log is asked.
-  if (!missing.empty() && co_await broker.coordinator.catch_up())
-    missing = missing_names(broker, request);
+  bool is_behind = !missing.empty() || has_unknown_id(broker, request);
+  if (is_behind && co_await broker.coordinator.catch_up()) missing = missing_names(broker, request);
   if (!missing.empty() && may_auto_create(broker, context, request))
     failed = co_await auto_create(broker, context.client.core, missing);
-  auto image = broker.coordinator.image();
+  View view = view_of(broker, context, request);
   std::set<std::string> answered;  // a name that stands twice is answered once
   for (const auto& asked : *request.topics) {
     bool by_id = !asked.topic_id.is_zero();
     std::string name(asked.name.value_or(""));
     if (!by_id && !answered.insert(name).second) continue;
-    auto topic = by_id ? image->topic(asked.topic_id) : image->topic(name);
+    auto topic = by_id ? view.image->topic(asked.topic_id) : view.image->topic(name);
     if (topic) {
-      response.topics.push_back(
-          describe(broker, context, *image, *topic, request.include_topic_authorized_operations));
+      response.topics.push_back(describe(view, *topic));
     } else if (by_id) {
       response.topics.push_back(unknown(std::nullopt, asked.topic_id, KafkaError::kUnknownTopicId));
     } else {
@@ -153,18 +173,21 @@ Task<MetadataResponse> describe_cluster_metadata(Broker& broker, const RequestCo
   MetadataResponse response;
   bool wants_all =
       !request.topics || (context.version() == kAllTopicsIsEmptyVersion && request.topics->empty());
-  if (!wants_all) co_await add_named_topics(broker, context, request, response);
-  auto image = broker.coordinator.image();
   if (wants_all) {
-    image->topics_by_name.for_each(
+    // What was just created through another broker is part of all.
+    std::ignore = co_await broker.coordinator.catch_up();
+    View view = view_of(broker, context, request);
+    view.image->topics_by_name.for_each(
         [&](const std::string&, const std::shared_ptr<const metadata::TopicImage>& topic) {
-          response.topics.push_back(describe(broker, context, *image, *topic,
-                                             request.include_topic_authorized_operations));
+          response.topics.push_back(describe(view, *topic));
         });
+  } else {
+    co_await add_named_topics(broker, context, request, response);
   }
+  auto image = broker.coordinator.image();
   add_brokers(response, context, *image);
   response.cluster_id = image->cluster_id.to_string();
-  response.controller_id = broker.node_id;
+  response.controller_id = controller_of(broker, *image);
   if (request.include_cluster_authorized_operations)
     response.cluster_authorized_operations = kAllClusterOperations;
   co_return response;

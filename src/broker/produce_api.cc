@@ -76,11 +76,26 @@ void take(ProduceCall& call, const TopicRules& rules, const metadata::TopicImage
                                     .log_append_time = rules.stamps_log_append_time()}});
 }
 
+std::shared_ptr<const metadata::TopicImage> topic_of(const metadata::ClusterImage& image,
+                                                     const ProduceRequest::TopicData& topic,
+                                                     bool by_id) {
+  return by_id ? image.topic(topic.topic_id) : image.topic(topic.name);
+}
+
+bool has_unknown(const metadata::ClusterImage& image, const ProduceRequest& request, bool by_id) {
+  return std::ranges::any_of(request.topic_data, [&](const auto& topic) {
+    auto found = topic_of(image, topic, by_id);
+    return !found || std::ranges::any_of(topic.partition_data, [&](const auto& partition) {
+      return found->partition(partition.index) == nullptr;
+    });
+  });
+}
+
 void take_topic(Broker& broker, ProduceCall& call, const ProduceRequest::TopicData& in,
                 ProduceResponse::TopicResponse& out, std::size_t topic_index) {
   auto image = broker.coordinator.image();
   bool by_id = call.context.version() >= kTopicIdVersion;
-  auto topic = by_id ? image->topic(in.topic_id) : image->topic(in.name);
+  auto topic = topic_of(*image, in, by_id);
   std::shared_ptr<const TopicRules> rules =
       topic ? broker.configs.of(call.context.client.core, topic) : nullptr;
   TimestampMs now = broker.clock.wall_ms();
@@ -137,6 +152,9 @@ Task<PendingAnswer> start_produce(Broker& broker, RequestContext context, Slice 
       .deadline = broker.clock.now() + std::chrono::milliseconds(std::max(request->timeout_ms, 0)),
       .response = {},
   });
+  // Another broker may have created what is unknown here.
+  if (has_unknown(*broker.coordinator.image(), *request, context.version() >= kTopicIdVersion))
+    std::ignore = co_await broker.coordinator.catch_up();
   for (const ProduceRequest::TopicData& topic : request->topic_data) {
     auto& out = call->response.responses.emplace_back();
     out.topic_id = topic.topic_id;

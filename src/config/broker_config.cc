@@ -59,6 +59,8 @@ void read_rest(Reader& read, BrokerConfig& out) {
   read.number(out.node_id, "node.id");
   read.text(out.object_store_url, "object.store.url");
   read.number(out.object_delete_grace_ms, "object.delete.grace.ms");
+  read.number(out.orphan_grace_ms, "object.orphan.grace.ms");
+  read.number(out.orphan_scan_interval_ms, "object.orphan.scan.interval.ms");
   read.number(out.memory_budget_bytes, "memory.budget.bytes");
   read.number(out.cache_max_bytes, "cache.max.bytes");
   read.number(out.append.commit_interval_ms, "diskless.append.commit.interval.ms");
@@ -87,6 +89,8 @@ Status read_addresses(const BrokerLayers& layers, const Machine& machine, Broker
                 .protocols = split_list(broker_text(layers, "listener.security.protocol.map")),
                 .controller_names = list_or_none("controller.listener.names"),
                 .host_name = machine.host_name}));
+  WEIR_TRY(out.zones, parse_zone_rules(broker_list(layers, "zone.listeners"),
+                                       broker_list(layers, "zone.cidrs"), out.listeners));
   if (const std::string http = broker_text(layers, "http.listener"); !http.empty()) {
     auto address = parse_host_port(http);
     if (!address) return std::unexpected(address.error().in("http.listener"));

@@ -7,6 +7,7 @@
 #include "config/latency.h"
 #include "config/layers.h"
 #include "config/listeners.h"
+#include "config/zone_rules.h"
 #include "runtime/log.h"
 
 #include <cstdint>
@@ -69,12 +70,15 @@ struct BrokerConfig {
   BrokerId node_id = 0;
   std::string rack;  // empty: none
   std::vector<Listener> listeners;
+  ZoneRules zones;
   std::optional<HostPort> http_listener;
   log::Format log_format = log::Format::kText;
   log::Level log_level = log::Level::kInfo;
 
   std::string object_store_url;
   std::int64_t object_delete_grace_ms = 0;
+  std::int64_t orphan_grace_ms = 0;
+  std::int64_t orphan_scan_interval_ms = 0;
   MetadataConfig metadata;
 
   ByteCount memory_budget_bytes = 0;

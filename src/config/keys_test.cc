@@ -111,18 +111,28 @@ TEST(KeyTable, HasNothingElseButWeirsOwnKeys) {
       if (!kafka.contains(full)) own.insert(full);
     }
   }
-  EXPECT_EQ(own,
-            (std::set<std::string>{
-                "broker cache.max.bytes", "broker diskless.append.buffer.max.bytes",
-                "broker dev.latency", "broker diskless.append.commit.interval.ms",
-                "broker diskless.append.early.puts.per.second",
-                "broker diskless.append.upload.max.inflight",
-                "broker follower.replication.throttled.rate", "broker http.listener",
-                "broker leader.replication.throttled.rate", "broker log.format", "broker log.level",
-                "broker memory.budget.bytes", "broker metadata.log.allow.unsafe",
-                "broker metadata.log.max.entries.between.snapshots", "broker metadata.log.url",
-                "broker object.delete.grace.ms", "broker object.store.url",
-                "broker replica.alter.log.dirs.io.max.bytes.per.second"}));
+  EXPECT_EQ(own, (std::set<std::string>{"broker cache.max.bytes",
+                                        "broker diskless.append.buffer.max.bytes",
+                                        "broker dev.latency",
+                                        "broker diskless.append.commit.interval.ms",
+                                        "broker diskless.append.early.puts.per.second",
+                                        "broker diskless.append.upload.max.inflight",
+                                        "broker follower.replication.throttled.rate",
+                                        "broker http.listener",
+                                        "broker leader.replication.throttled.rate",
+                                        "broker log.format",
+                                        "broker log.level",
+                                        "broker memory.budget.bytes",
+                                        "broker metadata.log.allow.unsafe",
+                                        "broker metadata.log.max.entries.between.snapshots",
+                                        "broker metadata.log.url",
+                                        "broker object.delete.grace.ms",
+                                        "broker object.orphan.grace.ms",
+                                        "broker object.orphan.scan.interval.ms",
+                                        "broker object.store.url",
+                                        "broker replica.alter.log.dirs.io.max.bytes.per.second",
+                                        "broker zone.cidrs",
+                                        "broker zone.listeners"}));
 }
 
 TEST(KeyTable, EveryDefaultIsValidAndCanonical) {

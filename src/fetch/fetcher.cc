@@ -24,6 +24,12 @@ bool is_unknown(KafkaError error) {
   return error == KafkaError::kUnknownTopicOrPartition || error == KafkaError::kUnknownTopicId;
 }
 
+// Errors that a state which is behind may cause.
+bool is_doubtful(KafkaError error) {
+  return is_unknown(error) || error == KafkaError::kOffsetOutOfRange ||
+         error == KafkaError::kUnknownLeaderEpoch;
+}
+
 }  // namespace
 
 Fetcher::Fetcher(metadata::Coordinator& coordinator, ObjectReader& reader, Waiters& waiters,
@@ -49,8 +55,10 @@ Task<std::vector<PartitionData>> Fetcher::fetch(std::vector<PartitionFetch> part
   std::vector<Target> targets = resolve(std::move(partitions));
   co_await wait_for_data(targets, options);
   MonoTime start = clock_.now();
-  co_await read_all(targets, options);
-  read_time_.observe(clock_.now() - start);
+  if (!options.look_only) {
+    co_await read_all(targets, options);
+    read_time_.observe(clock_.now() - start);
+  }
   std::vector<PartitionData> answers;
   answers.reserve(targets.size());
   for (Target& target : targets) answers.push_back(std::move(target.data));
@@ -67,16 +75,19 @@ std::vector<Fetcher::Target> Fetcher::resolve(std::vector<PartitionFetch> partit
   std::vector<Target> targets;
   targets.reserve(partitions.size());
   for (PartitionFetch& request : partitions) {
-    Target target;
-    target.topic = request.by_id ? image->topic(request.topic_id) : image->topic(request.topic);
-    target.id = {target.topic ? target.topic->id : TopicId{}, request.partition};
-    target.request = std::move(request);
-    targets.push_back(std::move(target));
+    targets.push_back({.request = std::move(request)});
+    resolve(targets.back(), *image);
   }
   return targets;
 }
 
-void Fetcher::look_at(Target& target) {
+void Fetcher::resolve(Target& target, const metadata::ClusterImage& image) const {
+  const PartitionFetch& request = target.request;
+  target.topic = request.by_id ? image.topic(request.topic_id) : image.topic(request.topic);
+  target.id = {target.topic ? target.topic->id : TopicId{}, request.partition};
+}
+
+void Fetcher::look_at(Target& target) const {
   const PartitionFetch& request = target.request;
   const metadata::PartitionCell* cell =
       target.topic ? target.topic->partition(request.partition) : nullptr;
@@ -89,7 +100,8 @@ void Fetcher::look_at(Target& target) {
         is_unknown_id ? KafkaError::kUnknownTopicId : KafkaError::kUnknownTopicOrPartition;
     return;
   }
-  target.data.error = check_leader_epoch(request.current_leader_epoch, target.view.leader_epoch);
+  target.data.error =
+      check_leader_epoch(request.current_leader_epoch, coordinator_.image()->membership);
   if (target.data.error != KafkaError::kNone) return;
   if (request.fetch_offset < target.view.log_start ||
       request.fetch_offset > target.view.high_watermark) {
@@ -105,11 +117,12 @@ Fetcher::Survey Fetcher::survey(std::vector<Target>& targets, const FetchOptions
   Survey out;
   for (Target& target : targets) {
     look_at(target);
+    out.has_unknown |= is_unknown(target.data.error);
+    out.is_doubtful |= is_doubtful(target.data.error);
     if (is_unknown(target.data.error)) continue;
     out.has_partitions = true;
     if (target.data.error != KafkaError::kNone) {
       out.has_error = true;
-      out.is_out_of_range |= target.data.error == KafkaError::kOffsetOutOfRange;
       continue;
     }
     if (out.available >= options.min_bytes) continue;
@@ -127,8 +140,14 @@ Task<void> Fetcher::wait_for_data(std::vector<Target>& targets, const FetchOptio
     return !survey.has_partitions || survey.has_error || survey.available >= options.min_bytes;
   };
   Survey now = survey(targets, options);
+  // Unknown partitions do not end the wait: whether they are is found out before it.
+  if (now.has_unknown) {
+    co_await confirm(targets);
+    now = survey(targets, options);
+  }
   auto may_wait = [&] {
-    return clock_.now() < deadline && !stop_waiting_ && !options.closed.stop_requested();
+    return clock_.now() < deadline && !stop_waiting_ && !options.closed.stop_requested() &&
+           !options.look_only;
   };
   while (!is_enough(now) && may_wait()) {
     std::vector<TopicPartition> ids;
@@ -146,19 +165,24 @@ Task<void> Fetcher::wait_for_data(std::vector<Target>& targets, const FetchOptio
     timer->cancel();
     now = survey(targets, options);
   }
-  if (now.is_out_of_range) co_await confirm_out_of_range(targets);
+  if (now.is_doubtful) co_await confirm(targets);
 }
 
-// This broker may be behind: OFFSET_OUT_OF_RANGE makes consumers jump, so it is never said without
-// asking the log.
-Task<void> Fetcher::confirm_out_of_range(std::vector<Target>& targets) {
+// This broker may be behind. Clients jump on OFFSET_OUT_OF_RANGE and give up on topics that do not
+// exist, so neither is ever said without asking the log.
+Task<void> Fetcher::confirm(std::vector<Target>& targets) {
   Status caught_up = co_await coordinator_.catch_up();
+  auto image = coordinator_.image();
   for (Target& target : targets) {
-    if (target.data.error != KafkaError::kOffsetOutOfRange) continue;
+    if (!is_doubtful(target.data.error)) continue;
+    resolve(target, *image);
+    // A client that knows of a later epoch than the log's last answer is served all the same.
+    if (!caught_up) target.request.current_leader_epoch = -1;
     look_at(target);
-    if (!caught_up && target.data.error == KafkaError::kOffsetOutOfRange) {
+    if (caught_up) continue;
+    if (is_unknown(target.data.error)) target.data.error = KafkaError::kLeaderNotAvailable;
+    if (target.data.error == KafkaError::kOffsetOutOfRange)
       target.data.error = KafkaError::kOffsetNotAvailable;
-    }
   }
 }
 

@@ -17,6 +17,8 @@
 namespace weir::fetch {
 
 struct FetchOptions {
+  // Answers at once, without records.
+  bool look_only = false;
   std::size_t core = 0;  // the caller's
   Duration max_wait{};
   ByteCount min_bytes = 0;
@@ -55,7 +57,9 @@ class Fetcher {
     ByteCount available = 0;
     bool has_partitions = false;
     bool has_error = false;
-    bool is_out_of_range = false;
+    // Errors that a broker gives when its state is behind, which the log can tell.
+    bool is_doubtful = false;
+    bool has_unknown = false;
   };
   struct Read {
     const metadata::Extent* extent = nullptr;
@@ -70,14 +74,13 @@ class Fetcher {
   };
 
   std::vector<Target> resolve(std::vector<PartitionFetch> partitions) const;
+  void resolve(Target& target, const metadata::ClusterImage& image) const;
   Survey survey(std::vector<Target>& targets, const FetchOptions& options) const;
-  static void look_at(Target& target);
+  void look_at(Target& target) const;
   // Refreshes the views until there is enough, an error, or no time left.
   Task<void> wait_for_data(std::vector<Target>& targets, const FetchOptions& options);
-  Task<void> confirm_out_of_range(std::vector<Target>& targets);
-  static Plan plan_reads(std::vector<Target>& targets, ByteCount max_bytes);
-  // The same within the memory for answers.
-  Plan plan_within_memory(std::vector<Target>& targets, ByteCount max_bytes);
+  // Looks again at what has a doubtful error, with a state that is not behind.
+  Task<void> confirm(std::vector<Target>& targets);
   Task<void> read_all(std::vector<Target>& targets, const FetchOptions& options);
   Task<void> load(std::vector<Read>& reads);
   Task<void> load_from(std::vector<Read>& reads, std::shared_ptr<std::size_t> next);

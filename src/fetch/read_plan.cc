@@ -25,9 +25,7 @@ std::vector<metadata::Extent> extents_from(const metadata::PartitionView& view, 
 }
 
 kafka::KafkaError check_leader_epoch(LeaderEpoch requested, LeaderEpoch current) {
-  if (requested < 0 || requested == current) return kafka::KafkaError::kNone;
-  return requested < current ? kafka::KafkaError::kFencedLeaderEpoch
-                             : kafka::KafkaError::kUnknownLeaderEpoch;
+  return requested > current ? kafka::KafkaError::kUnknownLeaderEpoch : kafka::KafkaError::kNone;
 }
 
 }  // namespace weir::fetch

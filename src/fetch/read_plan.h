@@ -17,8 +17,8 @@ namespace weir::fetch {
 [[nodiscard]] std::vector<metadata::Extent> extents_from(const metadata::PartitionView& view,
                                                          Offset offset, ByteCount limit);
 
-// NONE, or why a fetch (or look-up) with these values is refused: FENCED_LEADER_EPOCH,
-// UNKNOWN_LEADER_EPOCH.
+// UNKNOWN_LEADER_EPOCH when the client knows a later epoch than this broker: it may be behind. An
+// earlier epoch is no reason to refuse anything, since every broker serves every partition.
 [[nodiscard]] kafka::KafkaError check_leader_epoch(LeaderEpoch requested, LeaderEpoch current);
 
 }  // namespace weir::fetch
