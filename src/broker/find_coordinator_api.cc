@@ -1,7 +1,8 @@
-// FindCoordinator: the broker that coordinates a group.
+// FindCoordinator: the broker that coordinates a group; any broker knows.
 #include "broker/apis.h"
 #include "broker/cluster_view.h"
 #include "kafka/protocol/messages/find_coordinator.h"
+#include "metadata/live_owner.h"
 
 #include <fmt/format.h>
 
@@ -37,16 +38,16 @@ FindCoordinatorResponse::Coordinator find(const Broker& broker, const RequestCon
                   fmt::format("there are no coordinators of type {} here", type));
   }
   auto image = broker.coordinator.image();
-  const metadata::BrokerImage* self = self_in(broker, *image);
+  auto owner = metadata::live_owner(*image, key);
   const metadata::Endpoint* endpoint =
-      self == nullptr ? nullptr : endpoint_of(*self, context.client.listener);
+      owner ? endpoint_of(image->brokers.at(*owner), context.client.listener) : nullptr;
   if (endpoint == nullptr) {
     return failed(key, KafkaError::kCoordinatorNotAvailable,
                   "the coordinator is not reachable by this listener");
   }
   FindCoordinatorResponse::Coordinator out;
   out.key = std::string(key);
-  out.node_id = self->id;
+  out.node_id = *owner;
   out.host = endpoint->host;
   out.port = endpoint->port;
   out.error_message = "";

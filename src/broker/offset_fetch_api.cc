@@ -3,6 +3,7 @@
 #include "broker/apis.h"
 #include "broker/broker.h"
 #include "kafka/protocol/messages/offset_fetch.h"
+#include "metadata/live_owner.h"
 
 namespace weir::broker {
 namespace {
@@ -62,14 +63,32 @@ void add_named(const metadata::ClusterImage& image, const metadata::GroupImage* 
   }
 }
 
+// Version 1 has no error for the group: an answer without offsets would mean that there are none.
+void add_failed(const std::vector<OffsetFetchRequest::GroupTopic>& asked, GroupAnswer& out) {
+  for (const auto& topic : asked) {
+    auto& answer = out.topics.emplace_back();
+    answer.name = std::string(topic.name);
+    for (std::int32_t partition : topic.partition_indexes) {
+      answer.partitions.push_back(answer_of(nullptr, nullptr, partition));
+      answer.partitions.back().error_code = out.error_code;
+    }
+  }
+}
+
 GroupAnswer answer_group(const Broker& broker, std::string_view id,
                          const std::optional<std::vector<OffsetFetchRequest::GroupTopic>>& topics,
                          KafkaError error, std::int16_t version) {
   GroupAnswer out;
   out.group_id = std::string(id);
-  out.error_code = id.empty() ? KafkaError::kInvalidGroupId : error;
-  if (out.error_code != KafkaError::kNone) return out;
   auto image = broker.coordinator.image();
+  bool is_owner = metadata::live_owner(*image, id) == broker.node_id;
+  out.error_code = id.empty() ? KafkaError::kInvalidGroupId : error;
+  if (out.error_code == KafkaError::kNone && !is_owner)
+    out.error_code = KafkaError::kNotCoordinator;
+  if (out.error_code != KafkaError::kNone) {
+    if (version < kTopLevelErrorVersion && topics) add_failed(*topics, out);
+    return out;
+  }
   auto group = broker.coordinator.group(out.group_id);
   if (topics) {
     add_named(*image, group.get(), *topics, version, out);

@@ -1,5 +1,6 @@
 #include "compaction/object_deleter.h"
 
+#include "metadata/live_owner.h"
 #include "runtime/log.h"
 #include "storage/wal_object.h"
 
@@ -36,8 +37,9 @@ Task<Result<std::size_t>> ObjectDeleter::run_once() {
   co_return objects.size();
 }
 
-Task<void> ObjectDeleter::run(TaskGroup& group, Duration interval) {
+Task<void> ObjectDeleter::run(TaskGroup& group, Duration interval, BrokerId self) {
   while (co_await group.sleep(clock_, interval)) {
+    if (metadata::live_owner(*coordinator_.image(), "object deletion") != self) continue;
     auto deleted = co_await run_once();
     while (deleted && *deleted == kBatch && !group.stopping()) deleted = co_await run_once();
     if (!deleted) log::warn("object.delete.failed", {{"error", deleted.error()}});

@@ -17,8 +17,8 @@ class ObjectDeleter {
 
   // One pass over at most kBatch objects. How many were deleted.
   Task<Result<std::size_t>> run_once();
-  // Passes until the group stops.
-  Task<void> run(TaskGroup& group, Duration interval);
+  // Passes until the group stops, while `self` is the broker of the cluster that does it.
+  Task<void> run(TaskGroup& group, Duration interval, BrokerId self);
 
   static constexpr std::size_t kBatch = 1000;
 

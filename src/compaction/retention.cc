@@ -1,5 +1,6 @@
 #include "compaction/retention.h"
 
+#include "metadata/live_owner.h"
 #include "runtime/log.h"
 
 namespace weir::compaction {
@@ -43,8 +44,9 @@ Task<Result<std::size_t>> Retention::run_once() {
   co_return count;
 }
 
-Task<void> Retention::run(TaskGroup& group, Duration interval) {
+Task<void> Retention::run(TaskGroup& group, Duration interval, BrokerId self) {
   while (co_await group.sleep(clock_, interval)) {
+    if (metadata::live_owner(*coordinator_.image(), "retention") != self) continue;
     // What did not fit into one entry is taken at once.
     auto moved = co_await run_once();
     while (moved && *moved >= kMaxTrims && !group.stopping()) moved = co_await run_once();

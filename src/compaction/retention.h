@@ -24,8 +24,8 @@ class Retention {
 
   // One pass. The number of partitions whose log start moved.
   Task<Result<std::size_t>> run_once();
-  // Passes until the group stops.
-  Task<void> run(TaskGroup& group, Duration interval);
+  // Passes until the group stops, while `self` is the broker of the cluster that does it.
+  Task<void> run(TaskGroup& group, Duration interval, BrokerId self);
 
  private:
   void collect(const metadata::TopicImage& topic, RetentionRule rule, TimestampMs now,

@@ -82,7 +82,9 @@ Task<ListGroupsResponse> GroupCoordinator::list(const ListGroupsRequest& request
     for (std::string& id : self->coordinator_.group_ids()) ids.insert(std::move(id));
     for (const auto& [id, group] : self->groups_) ids.insert(id);
     for (const std::string& id : ids) {
-      if (GroupPtr group = self->find(id)) add(id, group->protocol_type(), group->state());
+      // Clients ask every broker and put the answers together.
+      if (!self->is_owner(id)) continue;
+      if (GroupPtr group = self->look_at(id)) add(id, group->protocol_type(), group->state());
     }
     co_return response;
   };
@@ -97,13 +99,14 @@ Task<DescribeGroupsResponse> GroupCoordinator::describe(const DescribeGroupsRequ
                     std::int16_t asked_version) -> Task<DescribeGroupsResponse> {
     DescribeGroupsResponse response;
     for (const std::string& id : ids) {
-      GroupPtr group = id.empty() ? nullptr : self->find(id);
-      if (id.empty()) {
+      KafkaError error = id.empty() ? KafkaError::kInvalidGroupId : co_await self->check_owner(id);
+      if (error != KafkaError::kNone) {
         response.groups.push_back(missing(id, 0));
-        response.groups.back().error_code = KafkaError::kInvalidGroupId;
-      } else {
-        response.groups.push_back(group ? describe_one(*group) : missing(id, asked_version));
+        response.groups.back().error_code = error;
+        continue;
       }
+      GroupPtr group = self->look_at(id);
+      response.groups.push_back(group ? describe_one(*group) : missing(id, asked_version));
     }
     co_return response;
   };
@@ -123,12 +126,9 @@ Task<DeleteGroupsResponse> GroupCoordinator::remove(const DeleteGroupsRequest& r
 
 Task<KafkaError> GroupCoordinator::remove_group(std::string group_id) {
   if (group_id.empty()) co_return KafkaError::kInvalidGroupId;
-  GroupPtr group = find(group_id);
-  if (!group || group->is(GroupState::kDead)) co_return KafkaError::kGroupIdNotFound;
-  if (!group->is(GroupState::kEmpty)) co_return KafkaError::kNonEmptyGroup;
-  KafkaError error = co_await claim(group);
+  auto [error, group] = co_await hold(group_id, Missing::kIsNone);
   if (error != KafkaError::kNone) co_return error;
-  // Somebody may have joined meanwhile.
+  if (!group || group->is(GroupState::kDead)) co_return KafkaError::kGroupIdNotFound;
   if (!group->is(GroupState::kEmpty)) co_return KafkaError::kNonEmptyGroup;
   error = co_await write(group, metadata::GroupDelete{.group = group_id, .claim = group->claim});
   if (error == KafkaError::kNone) forget(group);

@@ -11,9 +11,10 @@ namespace weir::groups {
 
 using kafka::KafkaError;
 
-GroupCoordinator::GroupCoordinator(metadata::Coordinator& coordinator, Clock& clock,
+GroupCoordinator::GroupCoordinator(metadata::Coordinator& coordinator, BrokerId self, Clock& clock,
                                    Executor executor, GroupLimits limits, Rng rng)
     : coordinator_(coordinator),
+      self_(self),
       clock_(clock),
       executor_(std::move(executor)),
       limits_(limits),
@@ -22,20 +23,12 @@ GroupCoordinator::GroupCoordinator(metadata::Coordinator& coordinator, Clock& cl
 GroupCoordinator::~GroupCoordinator() = default;
 
 Task<Status> GroupCoordinator::start() {
-  auto take_over = [](GroupCoordinator* self) -> Task<Status> {
-    for (const std::string& id : self->coordinator_.group_ids()) {
-      auto image = self->coordinator_.group(id);
-      if (!image || image->members->empty()) continue;
-      GroupPtr group = self->find(id);
-      KafkaError error = co_await self->claim(group);
-      if (error != KafkaError::kNone)
-        co_return fail(ErrorCode::kUnavailable, fmt::format("cannot claim group {}", id));
-      for (auto& [member_id, member] : group->members()) self->keep_alive(group, member);
-    }
-    co_return Status{};
+  auto begin = [](GroupCoordinator* self) -> Task<Status> {
+    self->is_started_ = true;
+    co_return co_await self->take_over();
   };
   Status started =
-      co_await boost::asio::co_spawn(executor_, take_over(this), boost::asio::use_awaitable);
+      co_await boost::asio::co_spawn(executor_, begin(this), boost::asio::use_awaitable);
   WEIR_CO_CHECK(started);
   auto expiry = [](GroupCoordinator* self) -> Task<void> {
     while (co_await self->tasks_.sleep(self->clock_, self->limits_.offsets_check_interval))
@@ -64,52 +57,6 @@ Task<void> GroupCoordinator::stop() {
   co_await boost::asio::co_spawn(executor_, end(this), boost::asio::use_awaitable);
   tasks_.stop();
   co_await tasks_.join();
-}
-
-GroupCoordinator::GroupPtr GroupCoordinator::find(std::string_view group_id) {
-  std::string id(group_id);
-  if (auto at = groups_.find(id); at != groups_.end()) return at->second;
-  auto image = coordinator_.group(id);
-  if (!image) return nullptr;
-  GroupPtr group = Group::from_image(*image);
-  // What an earlier run of this broker, or another one, claimed is claimed anew.
-  group->claim = -1;
-  groups_.emplace(id, group);
-  return group;
-}
-
-GroupCoordinator::GroupPtr GroupCoordinator::find_or_create(std::string_view group_id) {
-  if (GroupPtr group = find(group_id)) return group;
-  auto group = std::make_shared<Group>(std::string(group_id));
-  groups_.emplace(group->id(), group);
-  return group;
-}
-
-Task<KafkaError> GroupCoordinator::claim(GroupPtr group) {
-  if (group->claim >= 0) co_return KafkaError::kNone;
-  auto claimed = co_await coordinator_.submit(metadata::GroupClaim{.group = group->id()});
-  if (!claimed) {
-    log::warn("group.claim.failed", {{"group", group->id()}, {"error", claimed.error()}});
-    co_return KafkaError::kCoordinatorNotAvailable;
-  }
-  if (claimed->error != KafkaError::kNone) co_return claimed->error;
-  group->claim = std::max(group->claim, claimed->value);
-  co_return KafkaError::kNone;
-}
-
-void GroupCoordinator::forget(const GroupPtr& group) {
-  if (group->rebalance_timer) group->rebalance_timer->cancel();
-  for (auto& [id, member] : group->members()) {
-    if (!member.joining) continue;
-    kafka::JoinGroupResponse response;
-    response.error_code = KafkaError::kNotCoordinator;
-    member.joining->set(std::move(response));
-    member.joining.reset();
-  }
-  fail_syncing(group, KafkaError::kNotCoordinator);
-  group->set_state(GroupState::kDead);
-  auto at = groups_.find(group->id());
-  if (at != groups_.end() && at->second == group) groups_.erase(at);
 }
 
 std::string GroupCoordinator::new_member_id(const std::optional<std::string>& instance_id,

@@ -1,11 +1,13 @@
 // The group coordinator: the classic consumer group protocol and committed offsets
 // (kafka-protocol.md cases 74 to 81, KIP-211, KIP-345). Groups live in memory here and in the
 // metadata log: what a completed rebalance decided, and every committed offset, is an entry, so
-// that after a restart generation, members and offsets are as they were.
+// that after a restart, and when another broker takes over, generation, members and offsets are as
+// they were. A group that has another owner (metadata/live_owner.h) is answered with
+// NOT_COORDINATOR.
 //
-// Owned by main. Calls come from any core and resume there; everything inside runs on the one
-// executor it is given. Requests are taken in the terms of the protocol; the views in them must
-// live until the call returns.
+// Owned by main, which registers it with the coordinator. Calls come from any core and resume
+// there; everything inside runs on the one executor it is given. Requests are taken in the terms of
+// the protocol; the views in them must live until the call returns.
 #pragma once
 #include "groups/group.h"
 #include "kafka/protocol/messages/delete_groups.h"
@@ -20,6 +22,7 @@
 #include "runtime/rng.h"
 #include "runtime/task_group.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -46,14 +49,14 @@ struct GroupClient {
   std::string host;  // as Kafka shows it: "/127.0.0.1"
 };
 
-class GroupCoordinator {
+class GroupCoordinator final : public metadata::CommitListener {
  public:
-  GroupCoordinator(metadata::Coordinator& coordinator, Clock& clock, Executor executor,
-                   GroupLimits limits, Rng rng);
-  ~GroupCoordinator();
+  GroupCoordinator(metadata::Coordinator& coordinator, BrokerId self, Clock& clock,
+                   Executor executor, GroupLimits limits, Rng rng);
+  ~GroupCoordinator() override;
 
-  // Takes over the groups in the log that have members, so that their sessions run, and starts the
-  // expiry of offsets.
+  // Takes over the groups of this broker that have members, so that their sessions run, and starts
+  // the expiry of offsets. May be called again after an error.
   Task<Status> start();
   // Answers all that wait with COORDINATOR_NOT_AVAILABLE and ends.
   Task<void> stop();
@@ -72,19 +75,41 @@ class GroupCoordinator {
                                                std::int16_t version);
   Task<kafka::DeleteGroupsResponse> remove(const kafka::DeleteGroupsRequest& request);
 
+  // NONE when this broker coordinates the group.
+  Task<kafka::KafkaError> check_owner(std::string group_id);
+
   // One pass of the expiry of offsets (KIP-211).
   Task<void> expire_offsets();
+
+  void on_partitions_advanced(std::span<const TopicPartition>) override {}
+  void on_image_changed() override;
+  void on_groups_changed(std::span<const std::string> groups) override;
 
  private:
   using GroupPtr = std::shared_ptr<Group>;
 
-  // The group in memory or in the log; null when there is none.
-  GroupPtr find(std::string_view group_id);
-  GroupPtr find_or_create(std::string_view group_id);
-  // Makes this broker the group's coordinator in the log, if it is not yet.
-  Task<kafka::KafkaError> claim(GroupPtr group);
-  // Drops a group that another broker claimed, or that the log no longer knows.
+  // ---- which groups are ours (holding.cc) ----
+  // A group that this broker has claimed; null without an error: there is no such group.
+  struct Held {
+    kafka::KafkaError error = kafka::KafkaError::kNone;
+    GroupPtr group;
+  };
+  enum class Missing { kIsNone, kIsMade };
+  Task<Held> hold(std::string group_id, Missing missing);
+  Task<Held> claim(std::string group_id);
+  Task<Held> claim_once(const std::string& group_id);
+  [[nodiscard]] bool is_owner(std::string_view group_id) const;
+  // Null when this broker has not claimed it.
+  [[nodiscard]] GroupPtr held(std::string_view group_id) const;
+  // For reading: a group that is not claimed as it stands in the log. Null when there is none.
+  [[nodiscard]] GroupPtr look_at(const std::string& group_id) const;
+  // Drops a group that another broker owns or claimed, or that the log no longer knows.
   void forget(const GroupPtr& group);
+  void let_go_if_claimed(const std::string& group_id);
+  void settle_ownership();
+  Task<void> take_over_until_done();
+  Task<Status> take_over();
+
   std::string new_member_id(const std::optional<std::string>& instance_id,
                             const std::string& client_id);
 
@@ -154,11 +179,15 @@ class GroupCoordinator {
   Task<void> expire_in(std::string group_id, TimestampMs now);
 
   metadata::Coordinator& coordinator_;
+  const BrokerId self_;
   Clock& clock_;
   Executor executor_;
   GroupLimits limits_;
   Rng rng_;
-  std::unordered_map<std::string, GroupPtr> groups_;
+  std::unordered_map<std::string, GroupPtr> groups_;                      // the claimed ones
+  std::unordered_map<std::string, std::vector<OneShot<Held>>> claiming_;  // who waits for a claim
+  std::atomic<LeaderEpoch> seen_membership_ = -1;
+  bool is_started_ = false;
   bool is_stopped_ = false;
   // Timers of sessions may fire after this is gone: they look here first.
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);

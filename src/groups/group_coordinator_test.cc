@@ -50,6 +50,7 @@ using Later = std::shared_ptr<std::optional<T>>;
 class GroupsTest : public ::testing::Test {
  protected:
   GroupsTest() {
+    log_.add_listener(listener_);
     log_.apply(metadata::CreateTopics{.topics = {{.name = "t", .id = kTopic, .partitions = 2}}});
     restart();
   }
@@ -58,8 +59,9 @@ class GroupsTest : public ::testing::Test {
   // As a broker that starts anew on the same log.
   void restart() {
     if (groups_) stop();
-    groups_ = std::make_unique<GroupCoordinator>(log_, clock_, context_.get_executor(), limits_,
+    groups_ = std::make_unique<GroupCoordinator>(log_, 1, clock_, context_.get_executor(), limits_,
                                                  Rng(++seed_));
+    listener_.groups = groups_.get();
     EXPECT_TRUE(run_task(context_, groups_->start()));
   }
   void stop() {
@@ -203,6 +205,17 @@ class GroupsTest : public ::testing::Test {
 
   ManualClock clock_;
   boost::asio::io_context context_;
+  // Brokers come and go in the tests; the log's listener stays.
+  struct Listener final : metadata::CommitListener {
+    void on_partitions_advanced(std::span<const TopicPartition>) override {}
+    void on_image_changed() override {
+      if (groups != nullptr) groups->on_image_changed();
+    }
+    void on_groups_changed(std::span<const std::string> changed) override {
+      if (groups != nullptr) groups->on_groups_changed(changed);
+    }
+    GroupCoordinator* groups = nullptr;
+  } listener_;
   metadata::MemoryCoordinator log_{clock_, context_.get_executor()};
   GroupLimits limits_;
   std::uint64_t seed_ = 0;

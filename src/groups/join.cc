@@ -52,13 +52,10 @@ Task<JoinGroupResponse> GroupCoordinator::join(GroupClient client, const JoinGro
 }
 
 Task<JoinGroupResponse> GroupCoordinator::do_join(Joiner joiner, std::string group_id) {
-  if (is_stopped_) co_return failed(KafkaError::kCoordinatorNotAvailable, joiner.member_id);
-  GroupPtr group = find(group_id);
-  if (!group && !joiner.member_id.empty())
-    co_return failed(KafkaError::kUnknownMemberId, joiner.member_id);
-  if (!group) group = find_or_create(group_id);
-  KafkaError claimed = co_await claim(group);
-  if (claimed != KafkaError::kNone) co_return failed(claimed, joiner.member_id);
+  Missing missing = joiner.member_id.empty() ? Missing::kIsMade : Missing::kIsNone;
+  auto [error, group] = co_await hold(std::move(group_id), missing);
+  if (error != KafkaError::kNone) co_return failed(error, joiner.member_id);
+  if (!group) co_return failed(KafkaError::kUnknownMemberId, joiner.member_id);
   if (group->is(GroupState::kDead))
     co_return failed(KafkaError::kCoordinatorNotAvailable, joiner.member_id);
   JoinReply reply = joiner.reply;

@@ -37,6 +37,14 @@ struct CommitPlan {
   metadata::OffsetCommit command;
   std::vector<Place> places;  // of the command's entries
 
+  [[nodiscard]] bool has_unknown() const {
+    return std::ranges::any_of(response.topics, [](const auto& topic) {
+      return std::ranges::any_of(topic.partitions, [](const auto& partition) {
+        return partition.error_code == KafkaError::kUnknownTopicOrPartition ||
+               partition.error_code == KafkaError::kUnknownTopicId;
+      });
+    });
+  }
   // The answer of all partitions that have no error of their own.
   void fail_rest(KafkaError error) {
     for (auto& topic : response.topics) {
@@ -119,15 +127,24 @@ Task<OffsetCommitResponse> GroupCoordinator::commit_offsets(const OffsetCommitRe
 
 Task<OffsetCommitResponse> GroupCoordinator::do_commit(const OffsetCommitRequest* request,
                                                        std::int16_t version) {
-  CommitPlan plan = plan_commit(*coordinator_.image(), *request, version, clock_.wall_ms(),
-                                limits_.offset_metadata_max_bytes);
-  GroupPtr group = find(request->group_id);
-  KafkaError error =
-      is_stopped_ ? KafkaError::kCoordinatorNotAvailable : check_commit(group, *request, version);
+  auto plan_now = [&] {
+    return plan_commit(*coordinator_.image(), *request, version, clock_.wall_ms(),
+                       limits_.offset_metadata_max_bytes);
+  };
+  CommitPlan plan = plan_now();
+  // Another broker may have created what is unknown here.
+  if (plan.has_unknown() && co_await coordinator_.catch_up()) plan = plan_now();
+  std::string group_id(request->group_id);
+  auto [error, group] = co_await hold(group_id, Missing::kIsNone);
+  if (error == KafkaError::kNone) error = check_commit(group, *request, version);
   if (error == KafkaError::kNone && !plan.places.empty()) {
-    if (!group) group = find_or_create(request->group_id);
-    if (Member* member = group->find(request->member_id)) keep_alive(group, *member);
-    error = co_await claim(group);
+    if (!group) {
+      Held made = co_await hold(group_id, Missing::kIsMade);
+      error = made.error;
+      group = made.group;
+    }
+    Member* member = group ? group->find(request->member_id) : nullptr;
+    if (member != nullptr) keep_alive(group, *member);
   }
   if (error != KafkaError::kNone || plan.places.empty()) {
     plan.fail_rest(error);
@@ -153,10 +170,14 @@ Task<OffsetDeleteResponse> GroupCoordinator::delete_offsets(const OffsetDeleteRe
   auto erase = [](GroupCoordinator* self,
                   const OffsetDeleteRequest* asked) -> Task<OffsetDeleteResponse> {
     OffsetDeleteResponse response;
-    GroupPtr group = asked->group_id.empty() ? nullptr : self->find(asked->group_id);
-    if (!group || group->is(GroupState::kDead)) {
-      response.error_code =
-          asked->group_id.empty() ? KafkaError::kInvalidGroupId : KafkaError::kGroupIdNotFound;
+    Held own{KafkaError::kInvalidGroupId, nullptr};
+    if (!asked->group_id.empty())
+      own = co_await self->hold(std::string(asked->group_id), Missing::kIsNone);
+    auto& [error, group] = own;
+    if (error == KafkaError::kNone && (!group || group->is(GroupState::kDead)))
+      error = KafkaError::kGroupIdNotFound;
+    if (error != KafkaError::kNone) {
+      response.error_code = error;
       co_return response;
     }
     bool is_consumer = group->protocol_type() == kConsumerProtocolType;
@@ -176,19 +197,17 @@ Task<OffsetDeleteResponse> GroupCoordinator::delete_offsets(const OffsetDeleteRe
       bool is_used = !subscribed || subscribed->contains(out.name);
       for (const auto& partition : topic.partitions) {
         bool is_known = found && found->partition(partition.partition_index) != nullptr;
-        KafkaError error = is_used ? KafkaError::kGroupSubscribedToTopic : KafkaError::kNone;
-        if (error == KafkaError::kNone && !is_known) error = KafkaError::kUnknownTopicOrPartition;
-        out.partitions.push_back(
-            {.partition_index = partition.partition_index, .error_code = error});
-        if (error == KafkaError::kNone)
+        KafkaError why = is_used ? KafkaError::kGroupSubscribedToTopic : KafkaError::kNone;
+        if (why == KafkaError::kNone && !is_known) why = KafkaError::kUnknownTopicOrPartition;
+        out.partitions.push_back({.partition_index = partition.partition_index, .error_code = why});
+        if (why == KafkaError::kNone)
           command.entries.push_back({.topic = found->id, .partition = partition.partition_index});
       }
     }
     if (command.entries.empty()) co_return response;
-    KafkaError error = co_await self->claim(group);
     command.group = group->id();
     command.claim = group->claim;
-    if (error == KafkaError::kNone) error = co_await self->write(group, std::move(command));
+    error = co_await self->write(group, std::move(command));
     if (error != KafkaError::kNone) response.error_code = error;
     co_return response;
   };
@@ -209,8 +228,8 @@ Task<void> GroupCoordinator::expire_offsets() {
 // nobody subscribes to any more go.
 Task<void> GroupCoordinator::expire_in(std::string group_id, TimestampMs now) {
   auto image = coordinator_.group(group_id);
-  GroupPtr group = find(group_id);
-  if (!image || !group) co_return;
+  GroupPtr group = look_at(group_id);
+  if (!image || !group || !is_owner(group_id)) co_return;
   bool has_members = !group->is(GroupState::kEmpty);
   bool is_simple = image->protocol_type.empty();
   auto subscribed = group->subscribed_topics();
@@ -234,7 +253,9 @@ Task<void> GroupCoordinator::expire_in(std::string group_id, TimestampMs now) {
   bool is_to_be_deleted =
       !has_members && expired == image->offsets.size() && (expired > 0 || !is_simple);
   if (expired == 0 && !is_to_be_deleted) co_return;
-  if (co_await claim(group) != KafkaError::kNone) co_return;
+  Held own = co_await hold(group_id, Missing::kIsNone);
+  if (own.error != KafkaError::kNone || !own.group) co_return;
+  group = own.group;
   command.group = group_id;
   command.claim = group->claim;
   if (expired > 0 && co_await write(group, std::move(command)) != KafkaError::kNone) co_return;

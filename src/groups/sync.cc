@@ -51,10 +51,10 @@ Task<SyncGroupResponse> GroupCoordinator::do_sync(std::string group_id, std::str
                                                   std::optional<std::string> protocol_type,
                                                   std::optional<std::string> protocol_name,
                                                   std::map<std::string, Slice> assignments) {
-  if (is_stopped_) co_return failed(KafkaError::kCoordinatorNotAvailable);
-  GroupPtr group = find(group_id);
+  auto [error, group] = co_await hold(std::move(group_id), Missing::kIsNone);
+  if (error != KafkaError::kNone) co_return failed(error);
   if (!group) co_return failed(KafkaError::kUnknownMemberId);
-  KafkaError error = group->check_member(member_id, instance_id);
+  error = group->check_member(member_id, instance_id);
   if (error == KafkaError::kNone && generation != group->generation())
     error = KafkaError::kIllegalGeneration;
   bool is_other_protocol = (protocol_type && *protocol_type != group->protocol_type()) ||
@@ -92,11 +92,11 @@ Task<HeartbeatResponse> GroupCoordinator::heartbeat(const HeartbeatRequest& requ
   auto beat = [](GroupCoordinator* self, std::string group_id, std::string member_id,
                  std::int32_t generation,
                  std::optional<std::string> instance_id) -> Task<KafkaError> {
-    if (self->is_stopped_) co_return KafkaError::kCoordinatorNotAvailable;
     if (group_id.empty()) co_return KafkaError::kInvalidGroupId;
-    GroupPtr group = self->find(group_id);
+    auto [error, group] = co_await self->hold(std::move(group_id), Missing::kIsNone);
+    if (error != KafkaError::kNone) co_return error;
     if (!group || group->is(GroupState::kEmpty)) co_return KafkaError::kUnknownMemberId;
-    KafkaError error = group->check_member(member_id, instance_id);
+    error = group->check_member(member_id, instance_id);
     if (error != KafkaError::kNone) co_return error;
     if (generation != group->generation()) co_return KafkaError::kIllegalGeneration;
     self->keep_alive(group, *group->find(member_id));
@@ -137,9 +137,11 @@ Task<LeaveGroupResponse> GroupCoordinator::leave(const LeaveGroupRequest& reques
     leavers.push_back({.member_id = std::string(member.member_id),
                        .instance_id = owned(member.group_instance_id)});
   }
-  auto leave_all = [](GroupCoordinator* self, std::string group_id,
-                      std::vector<Leaver> who) -> Task<std::vector<KafkaError>> {
-    GroupPtr group = self->find(group_id);
+  auto leave_all =
+      [](GroupCoordinator* self, std::string group_id,
+         std::vector<Leaver> who) -> Task<std::expected<std::vector<KafkaError>, KafkaError>> {
+    auto [error, group] = co_await self->hold(std::move(group_id), Missing::kIsNone);
+    if (error != KafkaError::kNone) co_return std::unexpected(error);
     std::vector<KafkaError> errors;
     for (Leaver& leaver : who)
       errors.push_back(self->leave_one(group, leaver.member_id, leaver.instance_id));
@@ -155,14 +157,14 @@ Task<LeaveGroupResponse> GroupCoordinator::leave(const LeaveGroupRequest& reques
   auto errors = co_await boost::asio::co_spawn(
       executor_, leave_all(this, std::string(request.group_id), leavers),
       boost::asio::use_awaitable);
-  if (version < kLeaveManyVersion) {
-    response.error_code = errors.front();
+  if (!errors || version < kLeaveManyVersion) {
+    response.error_code = errors ? errors->front() : errors.error();
     co_return response;
   }
   for (std::size_t i = 0; i < leavers.size(); ++i) {
     response.members.push_back({.member_id = leavers[i].member_id,
                                 .group_instance_id = leavers[i].instance_id,
-                                .error_code = errors[i]});
+                                .error_code = (*errors)[i]});
   }
   co_return response;
 }

@@ -70,6 +70,11 @@ void delay(const config::LatencyConfig& latency, Clock& clock,
   }
 }
 
+metadata::MembershipOptions membership_options(const config::MetadataConfig& config) {
+  return {.session_timeout = std::chrono::milliseconds(config.session_timeout_ms),
+          .heartbeat_interval = std::chrono::milliseconds(config.heartbeat_interval_ms)};
+}
+
 }  // namespace
 
 struct BrokerProcess::Parts {
@@ -168,7 +173,8 @@ void BrokerProcess::Parts::make_coordinator() {
                                           .endpoints = {},
                                           .rack = config.broker.rack,
                                           .appender = {},
-                                          .snapshots = snapshot_options(config.broker.metadata)};
+                                          .snapshots = snapshot_options(config.broker.metadata),
+                                          .membership = membership_options(config.broker.metadata)};
   for (const config::Listener& listener : config.broker.listeners) {
     options.endpoints.push_back({.listener = listener.name,
                                  .host = listener.advertised.host,

@@ -1,5 +1,6 @@
 #include "main/serving.h"
 
+#include "metadata/live_owner.h"
 #include "runtime/log.h"
 
 namespace weir {
@@ -68,12 +69,17 @@ Serving::Serving(ServingParts given)
                 {.slots = static_cast<std::size_t>(parts_.config.fetch.max_sessions)}, parts_.clock,
                 Rng(parts_.rng.next())),
       lookup_(objects_),
-      groups_(parts_.coordinator, parts_.clock, parts_.cores.front(),
+      groups_(parts_.coordinator, parts_.config.node_id, parts_.clock, parts_.cores.front(),
               group_limits(parts_.config.groups), Rng(parts_.rng.next())),
       ids_(parts_.coordinator, Rng(parts_.rng.next())),
       retention_(parts_.coordinator, rule_of(parts_.configs), parts_.clock, parts_.metrics),
       deleter_(parts_.coordinator, parts_.store, parts_.clock,
                std::chrono::milliseconds(parts_.config.object_delete_grace_ms), parts_.metrics),
+      orphans_(parts_.coordinator, parts_.store, parts_.clock,
+               {.self = parts_.config.node_id,
+                .cluster_id = parts_.coordinator.image()->cluster_id,
+                .grace = std::chrono::milliseconds(parts_.config.orphan_grace_ms)},
+               parts_.metrics),
       broker_{.node_id = parts_.config.node_id,
               .clock = parts_.clock,
               .coordinator = parts_.coordinator,
@@ -85,22 +91,30 @@ Serving::Serving(ServingParts given)
               .offset_lookup = lookup_,
               .groups = groups_,
               .tasks = answers_},
-      dispatcher_(broker_) {}
+      dispatcher_(broker_) {
+  parts_.coordinator.add_listener(groups_);
+}
 
 Task<Status> Serving::start() {
   WEIR_CO_CHECK(co_await groups_.start());
   pipeline_.start();
   Executor executor = parts_.executor;
-  background_.spawn(executor,
-                    retention_.run(background_, std::chrono::milliseconds(
-                                                    parts_.config.retention_check_interval_ms)));
-  background_.spawn(executor, deleter_.run(background_, kDeleteInterval));
+  background_.spawn(
+      executor, retention_.run(background_,
+                               std::chrono::milliseconds(parts_.config.retention_check_interval_ms),
+                               parts_.config.node_id));
+  background_.spawn(executor, deleter_.run(background_, kDeleteInterval, parts_.config.node_id));
+  background_.spawn(
+      executor,
+      orphans_.run(background_, std::chrono::milliseconds(parts_.config.orphan_scan_interval_ms)));
   background_.spawn(executor, expire_producers());
   co_return Status{};
 }
 
 Task<void> Serving::expire_producers() {
   while (co_await background_.sleep(parts_.clock, kProducerCheckInterval)) {
+    auto owner = metadata::live_owner(*parts_.coordinator.image(), "expiry of producers");
+    if (owner != parts_.config.node_id) continue;
     auto expired = co_await parts_.coordinator.submit(
         metadata::ExpireProducers{.expiration_ms = parts_.config.producer_id_expiration_ms});
     if (!expired) log::warn("producers.expire.failed", {{"error", expired.error()}});

@@ -7,6 +7,7 @@
 #include "broker/ids.h"
 #include "cache/object_cache.h"
 #include "compaction/object_deleter.h"
+#include "compaction/orphan_sweep.h"
 #include "compaction/retention.h"
 #include "fetch/fetch_session.h"
 #include "fetch/fetcher.h"
@@ -36,6 +37,7 @@ struct ServingParts {
 
 class Serving {
  public:
+  // On the coordinator's executor; outlives the coordinator's stop().
   explicit Serving(ServingParts parts);
 
   // Takes over the groups and starts the background work. May be called again after an error.
@@ -62,6 +64,7 @@ class Serving {
   broker::IdSource ids_;
   compaction::Retention retention_;
   compaction::ObjectDeleter deleter_;
+  compaction::OrphanSweep orphans_;
   TaskGroup answers_;  // of Produce requests
   TaskGroup background_;
   broker::Broker broker_;

@@ -9,6 +9,11 @@ namespace {
 
 using kafka::KafkaError;
 
+// By then, a put that was given up has arrived or never will.
+constexpr Duration kLateArrival = std::chrono::minutes(10);
+// Objects that are looked after; what is beyond waits for the sweep of orphans.
+constexpr std::size_t kMaxCleanups = 10'000;
+
 metadata::CommitObject command_for(const storage::WalIndex& index, metadata::ObjectId id,
                                    ByteCount size) {
   metadata::CommitObject command{
@@ -93,6 +98,8 @@ Task<void> WritePipeline::drain() {
   is_draining_ = true;
   wake();
   co_await tasks_.join();
+  cleanup_.stop();
+  co_await cleanup_.join();
 }
 
 Task<void> WritePipeline::run() {
@@ -130,6 +137,8 @@ void WritePipeline::launch() {
   std::vector<StagedBatch> staged = stage_.drain(limits_.buffer_max);
   if (staged.empty()) return;
   BrokerEpoch epoch = parts_.coordinator.broker_epoch();
+  // Nothing can be committed without an epoch: no need to upload it.
+  if (epoch < 0) return refuse(std::move(staged));
   if (epoch != sequence_epoch_) {
     sequence_epoch_ = epoch;
     next_sequence_ = 1;
@@ -160,7 +169,7 @@ Task<void> WritePipeline::upload(std::shared_ptr<Flight> flight) {
   wake();
   if (!put) {
     auto ready = order_.failed(flight->ticket);
-    tasks_.spawn(parts_.executor, discard(flight, put.error()));
+    tasks_.spawn(parts_.executor, discard(flight, put.error(), Upload::kUnknown));
     commit_ready(ready);
     co_return;
   }
@@ -183,7 +192,7 @@ Task<void> WritePipeline::commit(std::shared_ptr<Flight> flight) {
       co_await parts_.coordinator.submit(command_for(object.index, flight->id, object.body.size()));
   if (!result || result->error != KafkaError::kNone) {
     Error error = result ? Error{ErrorCode::kFenced, "the commit was refused"} : result.error();
-    co_await discard(flight, std::move(error));
+    co_await discard(flight, std::move(error), Upload::kDone);
     co_return;
   }
   commit_time_.observe(parts_.clock.now() - start);
@@ -205,19 +214,36 @@ Task<void> WritePipeline::commit(std::shared_ptr<Flight> flight) {
 }
 
 // The object will not be committed: tell the producers, and do not leave the object behind.
-Task<void> WritePipeline::discard(std::shared_ptr<Flight> flight, Error error) {
+Task<void> WritePipeline::discard(std::shared_ptr<Flight> flight, Error error, Upload upload) {
   failed_.add();
   log::error("produce.object.failed", {{"object", flight->key}, {"error", error}});
   flight->complete_all({.error = kafka::write_error(error.code)});
   // After kCancelled the commit may stand: the object is then left to the sweep of orphans.
-  if (error.code != ErrorCode::kCancelled) {
-    std::vector<storage::ObjectKey> keys{flight->key};
-    Status removed = co_await parts_.store.remove(std::move(keys));
-    if (!removed)
-      log::warn("produce.object.left", {{"object", flight->key}, {"error", removed.error()}});
-  }
+  if (error.code != ErrorCode::kCancelled) co_await remove(flight->key, upload);
   flights_.erase(flight->ticket);
   wake();
+}
+
+void WritePipeline::refuse(std::vector<StagedBatch> staged) {
+  for (StagedBatch& batch : staged)
+    batch.write->complete(batch.index, {.error = kafka::write_error(ErrorCode::kFenced)});
+}
+
+Task<void> WritePipeline::remove(storage::ObjectKey key, Upload upload) {
+  std::vector<storage::ObjectKey> keys{key};
+  Status removed = co_await parts_.store.remove(std::move(keys));
+  if (!removed) log::warn("produce.object.left", {{"object", key}, {"error", removed.error()}});
+  bool is_gone = removed && upload == Upload::kDone;
+  if (!is_gone && cleanup_.running() < kMaxCleanups)
+    cleanup_.spawn(parts_.executor, remove_again(std::move(key)));
+}
+
+// The first removal may have failed, or a put whose answer did not come may have arrived after it.
+Task<void> WritePipeline::remove_again(storage::ObjectKey key) {
+  if (!co_await cleanup_.sleep(parts_.clock, kLateArrival)) co_return;
+  std::vector<storage::ObjectKey> keys{key};
+  Status removed = co_await parts_.store.remove(std::move(keys));
+  if (!removed) log::warn("produce.object.left", {{"object", key}, {"error", removed.error()}});
 }
 
 }  // namespace weir::produce

@@ -61,7 +61,11 @@ class WritePipeline {
   Task<void> upload(std::shared_ptr<Flight> flight);
   void commit_ready(const std::vector<CommitOrder::Ticket>& ready);
   Task<void> commit(std::shared_ptr<Flight> flight);
-  Task<void> discard(std::shared_ptr<Flight> flight, Error error);
+  enum class Upload { kDone, kUnknown };
+  Task<void> discard(std::shared_ptr<Flight> flight, Error error, Upload upload);
+  Task<void> remove(storage::ObjectKey key, Upload upload);
+  Task<void> remove_again(storage::ObjectKey key);
+  void refuse(std::vector<StagedBatch> staged);
   [[nodiscard]] FlushSituation situation() const;
 
   PipelineParts parts_;
@@ -76,6 +80,7 @@ class WritePipeline {
   std::size_t uploads_ = 0;
   std::atomic<bool> is_draining_ = false;
   TaskGroup tasks_;
+  TaskGroup cleanup_;  // of what failed uploads may have left
 
   Counter& objects_;
   Counter& bytes_in_;

@@ -180,6 +180,34 @@ TEST_F(WritePipelineTest, AFailedPutWhoseBytesArrivedLeavesNoObject) {
   EXPECT_EQ(memory_.size(), 0U);
 }
 
+TEST_F(WritePipelineTest, APutThatArrivesAfterItWasGivenUpIsRemovedLater) {
+  store_.fail_call(1, Error{ErrorCode::kTimeout, "no answer"});
+  auto write = stage({{0, batch_of(1)}});
+  poll();
+  EXPECT_NE(outcomes(write)[0].error, KafkaError::kNone);
+  storage::ObjectKey key = storage::wal_object_key(coordinator_.broker_epoch(), 1);
+  ASSERT_TRUE(run_task(context_, memory_.put(key, Chain(Slice::copy_of("late")), {})));
+  clock_.advance(std::chrono::minutes(9));
+  poll();
+  EXPECT_EQ(memory_.size(), 1U);
+  clock_.advance(std::chrono::minutes(2));
+  poll();
+  EXPECT_EQ(memory_.size(), 0U);
+}
+
+TEST_F(WritePipelineTest, AnObjectThatCouldNotBeRemovedIsRemovedLater) {
+  coordinator_.set_failure(Error{ErrorCode::kUnavailable, "down"});
+  store_.fail_call(2, Error{ErrorCode::kUnavailable, "the removal fails"});
+  auto write = stage({{0, batch_of(1)}});
+  poll();
+  EXPECT_NE(outcomes(write)[0].error, KafkaError::kNone);
+  EXPECT_EQ(memory_.size(), 1U);
+  clock_.advance(std::chrono::minutes(11));
+  poll();
+  EXPECT_EQ(memory_.size(), 0U);
+  coordinator_.set_failure(std::nullopt);
+}
+
 TEST_F(WritePipelineTest, ACommitThatTheLogRefusesIsARetriableErrorAndLeavesNoObject) {
   coordinator_.set_failure(Error{ErrorCode::kUnavailable, "the log is down"});
   auto failed = stage({{0, batch_of(1)}});
