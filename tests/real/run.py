@@ -9,7 +9,8 @@ import sys
 import time
 import unittest
 
-TESTS = ("wire_cases", "headers_roundtrip", "java_tools", "kill9", "snapshots", "disk_full", "damaged_object", "idle", "overload")
+TESTS = ("wire_cases", "headers_roundtrip", "java_tools", "kill9", "disk_full", "damaged_object", "idle", "overload",
+         "cluster_sqlite")
 
 
 def main():

@@ -57,6 +57,7 @@ using Arguments = std::vector<std::string>;
 int produce_files(const Arguments& arguments);
 int verify_files(const Arguments& arguments);
 int load(const Arguments& arguments);
+int follow(const Arguments& arguments);
 int dump(const Arguments& arguments);
 int bench_produce(const Arguments& arguments);
 int bench_consume(const Arguments& arguments);

@@ -70,6 +70,42 @@ int load(const Arguments& arguments) {
   return error == RD_KAFKA_RESP_ERR_NO_ERROR ? 0 : 1;
 }
 
+// follow BOOTSTRAP TOPIC GROUP [KEY=VALUE...]: a member of the group, from the start of the topic:
+// every record it gets as "PARTITION OFFSET VALUE", until SIGTERM.
+int follow(const Arguments& arguments) {
+  if (arguments.size() < 3) die("follow BOOTSTRAP TOPIC GROUP [KEY=VALUE...]");
+  Settings settings = {{"group.id", arguments[2]},
+                       {"auto.offset.reset", "earliest"},
+                       {"auto.commit.interval.ms", "200"},
+                       {"check.crcs", "true"}};
+  for (std::size_t i = 3; i < arguments.size(); ++i) {
+    std::size_t equals = arguments[i].find('=');
+    settings.emplace_back(arguments[i].substr(0, equals), arguments[i].substr(equals + 1));
+  }
+  std::signal(SIGTERM, on_signal);
+  Handle consumer = make_consumer(arguments[0], settings);
+  Partitions topics(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(topics.get(), arguments[1].c_str(), RD_KAFKA_PARTITION_UA);
+  rd_kafka_subscribe(consumer.get(), topics.get());
+  while (!g_stop) {
+    Message message(rd_kafka_consumer_poll(consumer.get(), 100));
+    if (!message) {
+      std::fflush(stdout);
+      continue;
+    }
+    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      std::fprintf(stderr, "%s: %s\n", rd_kafka_err2name(message->err),
+                   rd_kafka_message_errstr(message.get()));
+      continue;
+    }
+    std::printf("%d %lld %.*s\n", message->partition, static_cast<long long>(message->offset),
+                name_length(*message), static_cast<const char*>(message->payload));
+  }
+  rd_kafka_consumer_close(consumer.get());
+  std::fflush(stdout);
+  return 0;
+}
+
 // dump BOOTSTRAP TOPIC [PARTITION...]: every stored record as "PARTITION OFFSET VALUE", from the
 // start to the end there was when it began. A partition that answers an error is named on a line "E
 // PARTITION NAME" and left.

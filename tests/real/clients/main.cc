@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
       {"produce-files", weir::clients::produce_files},
       {"verify-files", weir::clients::verify_files},
       {"load", weir::clients::load},
+      {"follow", weir::clients::follow},
       {"dump", weir::clients::dump},
       {"bench-produce", weir::clients::bench_produce},
       {"bench-consume", weir::clients::bench_consume},

@@ -1,0 +1,211 @@
+"""Three brokers of three zones on one SQLite log and one folder of objects: one is killed again and again, one stands still
+for longer than its session, and a producer and a group of consumers go on. Nothing that was acknowledged is lost, no offset
+has two values, and every acknowledged record is consumed."""
+import contextlib
+import os
+import random
+import secrets
+import signal
+import subprocess
+import time
+
+from load import IDEMPOTENT, PARTITIONS, Load, Log, create_topic
+from weir import RealTest, Weir, program
+from wire import client
+
+FAULTS = int(os.environ.get("CLUSTER_FAULTS", "4"))
+SESSION_MS = 3000
+# What clients may take beyond the session to find the others.
+PATIENCE = 12.0
+
+
+class Pauses:
+    """The longest time in which nothing of some partition came, in files of lines that name one in a column."""
+
+    def __init__(self, paths, column):
+        self.read = {path: (0, b"") for path in paths}
+        self.column = column
+        self.restart()
+
+    def restart(self):
+        self.longest = 0.0
+        self.last = dict.fromkeys(range(PARTITIONS), time.monotonic())
+
+    def look(self):
+        now, lines = time.monotonic(), []
+        for path, (size, rest) in self.read.items():
+            with open(path, "rb") as file:
+                file.seek(size)
+                new = file.read()
+            *whole, rest = (rest + new).split(b"\n")
+            self.read[path] = (size + len(new), rest)
+            lines += whole
+        for partition in {int(line.split()[self.column]) for line in lines}:
+            self.longest = max(self.longest, now - self.last[partition])
+            self.last[partition] = now
+
+    def so_far(self):
+        return max(self.longest, time.monotonic() - min(self.last.values()))
+
+
+class Follower:
+    """A consumer process of a group, and what it got: {(partition, offset): value}."""
+
+    def __init__(self, bootstrap, topic, group, name, scratch, *settings):
+        self.out, self.err = scratch / f"{name}.out", scratch / f"{name}.err"
+        with open(self.out, "wb") as out, open(self.err, "wb") as err:
+            self.process = subprocess.Popen([program("rdkafka_client"), "follow", bootstrap, topic, group, *settings],
+                                            stdout=out, stderr=err)
+
+    def records(self):
+        seen = {}
+        for line in self.out.read_text().splitlines():
+            fields = line.split()
+            if len(fields) == 3:
+                where = (int(fields[0]), int(fields[1]))
+                assert seen.get(where, fields[2]) == fields[2], f"{where} was read as {seen[where]} and as {fields[2]}"
+                seen[where] = fields[2]
+        return seen
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(20)
+        self.process.kill()
+
+
+class ClusterSqlite(RealTest):
+    needs_weir = True
+
+    @classmethod
+    def prepare(cls):
+        shared = {"object_store_url": f"file:{cls.scratch}/objects",
+                  "metadata_log_url": f"sqlite:{cls.scratch}/metadata.db",
+                  "broker_session_timeout_ms": SESSION_MS, "broker_heartbeat_interval_ms": 1000}
+        cls.brokers = [Weir(cls.scratch / f"broker{i}", node_id=i, broker_rack=f"zone-{i}", **shared) for i in (1, 2, 3)]
+        for broker in cls.brokers:
+            broker.start()
+        cls.bootstrap = ",".join(broker.bootstrap for broker in cls.brokers)
+
+    @classmethod
+    def tearDownClass(cls):
+        try:
+            for broker in getattr(cls, "brokers", []):
+                broker.kill()
+        finally:
+            super().tearDownClass()
+
+    def metadata(self, broker, topic=None, client_id="test"):
+        connection = client.Connection(broker.bootstrap, client_id)
+        answer = connection.call("Metadata", 12, {
+            "topics": [{"topic_id": "0" * 32, "name": topic}] if topic else [],
+            "allow_auto_topic_creation": False, "include_topic_authorized_operations": False})
+        connection.close()
+        return answer
+
+    def wait_live(self, broker, count, seconds=30):
+        deadline = time.monotonic() + seconds
+        while len(self.metadata(broker)["brokers"]) != count:
+            self.assertLess(time.monotonic(), deadline, f"there are not {count} live brokers after {seconds} s")
+            time.sleep(0.05)
+
+    def watch(self, watched, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for pauses in watched:
+                pauses.look()
+            time.sleep(0.05)
+
+    def fault(self, moments, watched, is_kill):
+        """One broker is killed, or stands still, for longer than its session; what happened in words."""
+        victim = moments.choice(self.brokers)
+        another = next(broker for broker in self.brokers if broker is not victim)
+        name = f"broker {self.brokers.index(victim) + 1}"
+        if is_kill:
+            victim.kill()
+            self.watch(watched, SESSION_MS / 1000 + moments.uniform(4, 6))
+            self.wait_live(another, 2)
+            victim.start()
+            return f"{name} killed"
+        victim.process.send_signal(signal.SIGSTOP)
+        self.watch(watched, 8)
+        self.wait_live(another, 2)
+        victim.process.send_signal(signal.SIGCONT)
+        return f"{name} stopped for 8 s"
+
+    def test_1_every_zone_has_its_leaders(self):
+        for broker in self.brokers:
+            self.wait_live(broker, 3)
+        topic = create_topic(self.brokers[0].bootstrap)
+        epochs = set()
+        for asked in self.brokers:
+            for zone in (1, 2, 3):
+                answer = self.metadata(asked, topic, f"test,zone=zone-{zone}")
+                for partition in answer["topics"][0]["partitions"]:
+                    self.assertEqual(partition["leader_id"], zone)
+                    self.assertEqual(sorted(partition["replica_nodes"]), [1, 2, 3])
+                    epochs.add(partition["leader_epoch"])
+        self.assertEqual(len(epochs), 1)
+
+    def test_2_kills(self):
+        seed = int(os.environ.get("CLUSTER_SEED", secrets.randbelow(1_000_000)))
+        moments = random.Random(seed)
+        topic = create_topic(self.brokers[0].bootstrap)
+        followers = [Follower(self.bootstrap, topic, "followers", f"follower{i}", self.scratch,
+                              f"client.id=follower,zone=zone-{i + 1}", "session.timeout.ms=10000") for i in range(2)]
+        loads = [Load(self.bootstrap, topic, "once", self.scratch, *IDEMPOTENT),
+                 Load(self.bootstrap, topic, "plain", self.scratch, "client.id=plain,zone=zone-3")]
+        watched = [*(Pauses([load.out], 1) for load in loads), Pauses([follower.out for follower in followers], 0)]
+        print(f"  seed {seed}", flush=True)
+        self.watch(watched, 5)
+        for number in range(FAULTS):
+            for one in watched:
+                one.restart()
+            what = self.fault(moments, watched, is_kill=number % 2 == 0)
+            self.watch(watched, 4)
+            for broker in self.brokers:
+                self.wait_live(broker, 3)
+            producers, consumers = [one.so_far() for one in watched[:2]], watched[2].so_far()
+            print(f"  {what}: of some partition nothing was acknowledged for "
+                  f"{producers[0]:.1f} s (producer without a zone) and {producers[1]:.1f} s (in zone 3), nothing consumed "
+                  f"for {consumers:.1f} s", flush=True)
+            for pause in (*producers, consumers):
+                self.assertLess(pause, SESSION_MS / 1000 + PATIENCE)
+        acknowledged = {}
+        for load in loads:
+            told, given_up = load.stop()
+            self.assertEqual(given_up, [], "a producer gave up although two brokers were there all the time")
+            clash = told.keys() & acknowledged.keys()
+            self.assertFalse(clash, f"offsets were given twice: {sorted(clash)[:5]}")
+            acknowledged |= told
+        deadline = time.monotonic() + 60
+        missing = None
+        while missing != [] and time.monotonic() < deadline:
+            time.sleep(0.5)
+            seen = {}
+            for follower in followers:
+                for where, value in follower.records().items():
+                    self.assertEqual(seen.setdefault(where, value), value)
+            missing = [where for where in acknowledged if where not in seen]
+        for follower in followers:
+            follower.stop()
+        self.assertEqual(missing[:5], [], f"{len(missing)} acknowledged records were not consumed")
+        logs = [Log(broker.bootstrap, topic) for broker in self.brokers]
+        for log in logs:
+            self.assertEqual(log.errors, {})
+            self.assertEqual(log.compare(acknowledged)[:10], [])
+            self.assertEqual(log.records, logs[0].records)
+        self.assertEqual(logs[0].out_of_order("once")[:10], [])
+        self.assertEqual([where for where, value in seen.items() if logs[0].records.get(where) != value][:5], [])
+        self.assertGreater(len(acknowledged), 100 * PARTITIONS)
+        print(f"  {len(acknowledged)} acknowledged, {len(logs[0].records)} stored", flush=True)
+
+    def test_3_a_broker_that_stops_leaves_at_once(self):
+        for broker in self.brokers:
+            self.wait_live(broker, 3)
+        before = time.monotonic()
+        self.assertEqual(self.brokers[2].stop(), 0)
+        self.wait_live(self.brokers[0], 2)
+        self.assertLess(time.monotonic() - before, SESSION_MS / 1000)
+        self.brokers[2].start()
+        self.wait_live(self.brokers[0], 3)
