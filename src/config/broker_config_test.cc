@@ -20,6 +20,20 @@ std::string error_of(std::vector<std::string> sets) {
   return config ? "no error" : config.error().message;
 }
 
+TEST(BrokerConfig, ZonesOfClients) {
+  const auto config = build({"listeners=PLAINTEXT://:9092,EAST://:9093",
+                             "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,EAST:PLAINTEXT",
+                             "zone.listeners=east=a", "zone.cidrs=10.0.0.0/8=b, 10.1.0.0/16=c"});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->zones.by_listener.at("EAST"), "a");
+  EXPECT_EQ(zone_of_address(config->zones, "10.1.0.7"), "c");
+  EXPECT_TRUE(build({})->zones.networks.empty());
+  EXPECT_NE(error_of({"zone.listeners=EAST=a"}).find("there is no listener EAST"),
+            std::string::npos);
+  EXPECT_NE(error_of({"zone.cidrs=10.0.0.1/8=a"}).find("that network is 10.0.0.0/8"),
+            std::string::npos);
+}
+
 // The defaults of Kafka 4.4 and of Weir's own keys.
 TEST(BrokerConfig, Defaults) {
   const auto config = build({});

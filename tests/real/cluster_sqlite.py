@@ -11,12 +11,14 @@ import time
 
 from load import IDEMPOTENT, PARTITIONS, Load, Log, create_topic
 from weir import RealTest, Weir, program
-from wire import client
+from wire import batches, bodies, client
 
 FAULTS = int(os.environ.get("CLUSTER_FAULTS", "4"))
 SESSION_MS = 3000
 # What clients may take beyond the session to find the others.
 PATIENCE = 12.0
+NOT_COORDINATOR = 16
+UNKNOWN_MEMBER_ID = 25
 
 
 class Pauses:
@@ -95,13 +97,16 @@ class ClusterSqlite(RealTest):
         finally:
             super().tearDownClass()
 
-    def metadata(self, broker, topic=None, client_id="test"):
+    def call(self, broker, api, version, body, client_id="test"):
         connection = client.Connection(broker.bootstrap, client_id)
-        answer = connection.call("Metadata", 12, {
-            "topics": [{"topic_id": "0" * 32, "name": topic}] if topic else [],
-            "allow_auto_topic_creation": False, "include_topic_authorized_operations": False})
+        answer = connection.call(api, version, body)
         connection.close()
         return answer
+
+    def metadata(self, broker, topic=None, client_id="test"):
+        return self.call(broker, "Metadata", 12, {
+            "topics": [{"topic_id": "0" * 32, "name": topic}] if topic else [],
+            "allow_auto_topic_creation": False, "include_topic_authorized_operations": False}, client_id)
 
     def wait_live(self, broker, count, seconds=30):
         deadline = time.monotonic() + seconds
@@ -146,6 +151,50 @@ class ClusterSqlite(RealTest):
                     self.assertEqual(sorted(partition["replica_nodes"]), [1, 2, 3])
                     epochs.add(partition["leader_epoch"])
         self.assertEqual(len(epochs), 1)
+
+    def test_1_a_consumer_is_sent_to_its_zone(self):
+        topic = create_topic(self.brokers[0].bootstrap)
+        self.call(self.brokers[0], "Produce", 9, bodies.produce(topic, {0: batches.batch(["a"])}))
+        for at, broker in enumerate(self.brokers, 1):
+            for zone in (1, 2, 3):
+                body = bodies.fetch(topic, {0: 0}) | {"rack_id": f"zone-{zone}"}
+                part = self.call(broker, "Fetch", 12, body)["responses"][0]["partitions"][0]
+                self.assertEqual(part["error_code"], 0)
+                self.assertEqual(part["preferred_read_replica"], -1 if zone == at else zone)
+                self.assertEqual(bool(part["records"]), zone == at)
+                self.assertEqual(part["high_watermark"], 1)
+            body = bodies.fetch(topic, {0: 0}) | {"rack_id": "zone-of-nobody"}
+            part = self.call(broker, "Fetch", 12, body)["responses"][0]["partitions"][0]
+            self.assertEqual(part["preferred_read_replica"], -1)
+            self.assertTrue(part["records"])
+
+    def test_1_what_one_broker_did_the_others_know(self):
+        one, two, three = self.brokers
+        for _ in range(20):
+            topic = create_topic(one.bootstrap)
+            answer = self.call(two, "Produce", 9, bodies.produce(topic, {0: batches.batch(["a"])}))
+            part = answer["responses"][0]["partition_responses"][0]
+            self.assertEqual((part["error_code"], part["base_offset"]), (0, 0))
+            part = self.call(three, "Fetch", 12, bodies.fetch(topic, {0: 0}))["responses"][0]["partitions"][0]
+            self.assertEqual((part["error_code"], part["high_watermark"]), (0, 1))
+            self.assertTrue(part["records"])
+            self.assertEqual(self.metadata(one, topic)["topics"][0]["error_code"], 0)
+
+    def test_1_a_group_has_one_coordinator(self):
+        owners = set()
+        for number in range(12):
+            group = f"group-{number}"
+            named = {self.call(broker, "FindCoordinator", 4, {"key_type": 0, "coordinator_keys": [group]})
+                     ["coordinators"][0]["node_id"] for broker in self.brokers}
+            self.assertEqual(len(named), 1)
+            owner = named.pop()
+            owners.add(owner)
+            for broker in self.brokers:
+                answer = self.call(broker, "Heartbeat", 4, {"group_id": group, "generation_id": 1, "member_id": "m",
+                                                            "group_instance_id": None})
+                is_owner = self.brokers.index(broker) + 1 == owner
+                self.assertEqual(answer["error_code"], UNKNOWN_MEMBER_ID if is_owner else NOT_COORDINATOR)
+        self.assertEqual(owners, {1, 2, 3})
 
     def test_2_kills(self):
         seed = int(os.environ.get("CLUSTER_SEED", secrets.randbelow(1_000_000)))
@@ -203,9 +252,23 @@ class ClusterSqlite(RealTest):
     def test_3_a_broker_that_stops_leaves_at_once(self):
         for broker in self.brokers:
             self.wait_live(broker, 3)
+        topic = create_topic(self.brokers[0].bootstrap)
+        leader, epoch = self.leaders(topic)
+        self.assertEqual(leader, 3)
         before = time.monotonic()
         self.assertEqual(self.brokers[2].stop(), 0)
         self.wait_live(self.brokers[0], 2)
         self.assertLess(time.monotonic() - before, SESSION_MS / 1000)
+        leader, without = self.leaders(topic)
+        self.assertIn(leader, (1, 2))
+        self.assertGreater(without, epoch)
         self.brokers[2].start()
         self.wait_live(self.brokers[0], 3)
+        leader, again = self.leaders(topic)
+        self.assertEqual(leader, 3)
+        self.assertGreater(again, without)
+
+    def leaders(self, topic):
+        """Leader and leader epoch of partition 0 for a client of zone 3."""
+        part = self.metadata(self.brokers[0], topic, "zone=zone-3")["topics"][0]["partitions"][0]
+        return part["leader_id"], part["leader_epoch"]

@@ -52,6 +52,32 @@ TEST(State, TheSameIncarnationKeepsItsEpoch) {
   EXPECT_FALSE(log.readers.image()->brokers.contains(3));
 }
 
+TEST(State, EveryChangeOfTheLiveBrokersIsCounted) {
+  State empty;
+  EXPECT_EQ(empty.tables().membership, -1);
+  TestLog log;
+  auto membership = [&] { return log.state.tables().membership; };
+  BrokerEpoch first = log.epoch(1);
+  EXPECT_EQ(membership(), 0);
+  RegisterBroker second{.broker_id = 2, .incarnation = Uuid{7, 7}};
+  BrokerEpoch epoch = log.append_raw({.broker = 2}, {second})->results.at(0).value;
+  EXPECT_EQ(membership(), 1);
+  // The same registration again, and what is no registration.
+  ASSERT_TRUE(log.append_raw({.broker = 2}, {second}));
+  log.apply(FenceBroker{.broker_id = 2, .epoch = epoch + 1});
+  log.create_topic("orders");
+  EXPECT_EQ(membership(), 1);
+  log.apply(FenceBroker{.broker_id = 2, .epoch = epoch});
+  EXPECT_EQ(membership(), 2);
+  EXPECT_EQ(log.apply(FenceBroker{.broker_id = 2, .epoch = epoch}).error, KafkaError::kNone);
+  EXPECT_EQ(membership(), 2);
+  ASSERT_TRUE(
+      log.append_raw({.broker = 2}, {RegisterBroker{.broker_id = 2, .incarnation = Uuid{8, 8}}}));
+  EXPECT_EQ(membership(), 3);
+  EXPECT_EQ(log.readers.image()->membership, 3);
+  EXPECT_EQ(log.epoch(1), first);
+}
+
 TEST(State, AFencedEpochHasNoEffect) {
   TestLog log;
   TopicId topic = log.create_topic("orders");
