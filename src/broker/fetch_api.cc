@@ -152,20 +152,24 @@ fetch::SessionId new_session(Broker& broker, const RequestContext& context,
   return broker.fetch_sessions.create(context.client.core, std::move(session));
 }
 
-// Where a consumer that names its zone should read (KIP-392): by partition of `fetches`, -1 to read
-// here. Empty when all may.
+// Whether a consumer that names its zone should read from a broker there (KIP-392).
+bool reads_elsewhere(const Broker& broker, const RequestContext& context, std::string_view rack) {
+  if (rack.empty() || rack == broker.configs.current(context.client.core)->broker.rack)
+    return false;
+  return routing_for(broker, context, *broker.coordinator.image(), rack).has_zone();
+}
+
+// Where, by partition of `fetches`.
 std::vector<BrokerId> preferred_brokers(const Broker& broker, const RequestContext& context,
                                         std::string_view rack,
                                         const std::vector<PartitionFetch>& fetches) {
-  if (rack.empty() || rack == broker.configs.current(context.client.core)->broker.rack) return {};
   auto image = broker.coordinator.image();
   Routing routing = routing_for(broker, context, *image, rack);
-  if (!routing.has_zone()) return {};
   std::vector<BrokerId> out;
   std::map<TopicId, std::vector<BrokerId>> leaders;
   for (const PartitionFetch& fetch : fetches) {
     auto topic = fetch.by_id ? image->topic(fetch.topic_id) : image->topic(fetch.topic);
-    bool is_known = topic && topic->partition(fetch.partition) != nullptr;
+    bool is_known = routing.has_zone() && topic && topic->partition(fetch.partition) != nullptr;
     if (is_known && !leaders.contains(topic->id)) leaders[topic->id] = routing.leaders(*topic);
     out.push_back(is_known ? leaders.at(topic->id)[static_cast<std::size_t>(fetch.partition)] : -1);
   }
@@ -185,15 +189,17 @@ Task<FetchResponse> fetch_records(Broker& broker, const RequestContext& context,
                         broker.configs.current(context.client.core)->broker.fetch.max_bytes),
                0));
   auto min_bytes = std::min(static_cast<ByteCount>(std::max(request.min_bytes, 0)), max_bytes);
-  std::vector<BrokerId> preferred =
-      preferred_brokers(broker, context, request.rack_id, plan.partitions);
+  bool is_elsewhere = reads_elsewhere(broker, context, request.rack_id);
   std::vector<PartitionData> data = co_await broker.fetcher.fetch(
-      plan.partitions, {.look_only = !preferred.empty(),
+      plan.partitions, {.look_only = is_elsewhere,
                         .core = context.client.core,
                         .max_wait = std::chrono::milliseconds(std::max(request.max_wait_ms, 0)),
                         .min_bytes = min_bytes,
                         .max_bytes = max_bytes,
                         .closed = context.closed});
+  std::vector<BrokerId> preferred;
+  if (is_elsewhere)
+    preferred = preferred_brokers(broker, context, request.rack_id, plan.partitions);
   response.session_id = plan.id;
   if (plan.wants_new_session)
     response.session_id = new_session(broker, context, plan.partitions, data);
