@@ -205,6 +205,20 @@ TEST_F(FetcherTest, AnswersErrorsOfPartitionsOneByOne) {
   EXPECT_EQ(bases(got[6]), std::vector<Offset>{0});
 }
 
+TEST_F(FetcherTest, ALookHasNoRecordsAndDoesNotWait) {
+  commit(0, {batch_of({1, 2, 3})});
+  FetchOptions look{
+      .look_only = true, .max_wait = milliseconds(500), .min_bytes = 1, .max_bytes = 1 << 20};
+  auto got = fetch({at(1), at(0, 1), at(9)}, look);
+  EXPECT_EQ(got[0].error, KafkaError::kNone);
+  EXPECT_EQ(got[0].high_watermark, 3);
+  EXPECT_EQ(got[0].records.size(), 0U);
+  EXPECT_EQ(got[2].error, KafkaError::kOffsetOutOfRange);
+  EXPECT_EQ(reader_.reads, 0);
+  auto waiting = start({at(0, 1)}, look);
+  EXPECT_TRUE(waiting->has_value());
+}
+
 TEST_F(FetcherTest, OutOfRangeIsNotSaidWithoutTheLog) {
   coordinator_.set_failure(Error{ErrorCode::kUnavailable, "down"});
   EXPECT_EQ(fetch({at(7)})[0].error, KafkaError::kOffsetNotAvailable);

@@ -2,6 +2,7 @@
 #include "groups/group_coordinator.h"
 #include "metadata/coordinator_harness.h"
 #include "metadata/live_owner.h"
+#include "metadata/state/record.h"
 
 namespace weir::groups {
 namespace {
@@ -220,6 +221,20 @@ TEST_F(TakeoverTest, WhenTheOwnerDiesAnotherGoesOnWhereItWas) {
   EXPECT_EQ(commit(next, group, member, 1, 43), KafkaError::kNone);
   EXPECT_EQ(next.log->group(group)->owner, next.id);
   EXPECT_EQ(list(next), std::vector<std::string>{group});
+}
+
+TEST_F(TakeoverTest, RequestsThatComeTogetherShareOneClaim) {
+  start_three();
+  std::string group = group_of(2);
+  std::vector<Pending<KafkaError>> commits;
+  for (int i = 0; i < 20; ++i) commits.push_back(begin(commit_task(node(2), group, "", -1, i)));
+  for (auto& one : commits) EXPECT_EQ(finish(one), KafkaError::kNone);
+  std::size_t claims = 0;
+  for (const Slice& entry : log_.image().entries) {
+    for (const metadata::Command& command : metadata::decode_record(entry)->commands)
+      claims += std::holds_alternative<metadata::GroupClaim>(command) ? 1 : 0;
+  }
+  EXPECT_EQ(claims, 1U);
 }
 
 TEST_F(TakeoverTest, AMemberThatDoesNotComeBackExpiresAtTheNewOwner) {
