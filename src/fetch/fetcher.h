@@ -81,6 +81,9 @@ class Fetcher {
   Task<void> wait_for_data(std::vector<Target>& targets, const FetchOptions& options);
   // Looks again at what has a doubtful error, with a state that is not behind.
   Task<void> confirm(std::vector<Target>& targets);
+  static Plan plan_reads(std::vector<Target>& targets, ByteCount max_bytes);
+  // The same within the memory for answers.
+  Plan plan_within_memory(std::vector<Target>& targets, ByteCount max_bytes);
   Task<void> read_all(std::vector<Target>& targets, const FetchOptions& options);
   Task<void> load(std::vector<Read>& reads);
   Task<void> load_from(std::vector<Read>& reads, std::shared_ptr<std::size_t> next);
