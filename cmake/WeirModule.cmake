@@ -54,8 +54,8 @@ function(weir_depend_on_pch target)
     OBJECT_DEPENDS ${CMAKE_BINARY_DIR}/${weir_pch_file})
 endfunction()
 
-add_library(weir_asio STATIC ${CMAKE_SOURCE_DIR}/cmake/asio_impl.cc)
-target_link_libraries(weir_asio PUBLIC weir_flags)
+add_library(weir_asio STATIC ${CMAKE_SOURCE_DIR}/cmake/asio_impl.cc ${CMAKE_SOURCE_DIR}/cmake/asio_ssl_impl.cc)
+target_link_libraries(weir_asio PUBLIC weir_flags ssl crypto)
 
 add_custom_target(benches)  # what ./dev bench builds: each module's x_bench.cc in one binary
 

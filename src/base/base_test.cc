@@ -1,3 +1,4 @@
+#include "base/base64.h"
 #include "base/big_endian.h"
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"
@@ -19,6 +20,30 @@ TEST(Sha256, GivesTheStandardsDigests) {
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(to_hex(sha256(as_bytes("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"))),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  Chain chain(Slice::copy_of("a"));
+  chain.append(Slice::copy_of("bc"));
+  EXPECT_EQ(sha256(chain), sha256(as_bytes("abc")));
+  EXPECT_EQ(sha256(Chain()), sha256(as_bytes("")));
+}
+
+TEST(HmacSha256, GivesTheDigestsOfRfc4231) {
+  EXPECT_EQ(to_hex(hmac_sha256(as_bytes(std::string(20, '\x0b')), as_bytes("Hi There"))),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(to_hex(hmac_sha256(as_bytes("Jefe"), as_bytes("what do ya want for nothing?"))),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+}
+
+// RFC 4648, section 10.
+TEST(Base64, GivesTheTextsOfTheRfc) {
+  for (auto [bytes, text] : {std::pair{"", ""},
+                             {"f", "Zg=="},
+                             {"fo", "Zm8="},
+                             {"foo", "Zm9v"},
+                             {"foob", "Zm9vYg=="},
+                             {"foobar", "Zm9vYmFy"}}) {
+    EXPECT_EQ(to_base64(as_bytes(bytes)), text);
+  }
+  EXPECT_EQ(to_base64(as_bytes("\xFB\xFF")), "+/8=");
 }
 
 TEST(Crc32c, KnownVectors) {
