@@ -4,54 +4,96 @@
 #include "runtime/lazy_deadline.h"
 #include "runtime/oneshot.h"
 
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/query.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
+#include <iterator>
 
 namespace weir::net {
 
-// The connections of one executor, and the calls that wait for one. Touched there only.
+// The connections of one loop, and the calls that wait for one. Thread-safe: strands of one loop
+// may run on several threads.
 class HttpClient::Lane {
  public:
-  struct Idle {
+  explicit Lane(const boost::asio::execution_context& loop) : loop_(loop) {}
+
+  [[nodiscard]] bool is_of(const boost::asio::execution_context& loop) const {
+    return &loop_ == &loop;
+  }
+
+  // The right to a connection: taken, or else `granted` will be set to true.
+  bool take_right(std::size_t max, const OneShot<bool>& granted) {
+    std::lock_guard lock(mutex_);
+    if (in_use_ < max) {
+      ++in_use_;
+      return true;
+    }
+    waiting_.push_back(granted);
+    return false;
+  }
+
+  // Hands the right to the first call that still waits for one.
+  void release_right() {
+    std::lock_guard lock(mutex_);
+    while (!waiting_.empty()) {
+      OneShot<bool> first = std::move(waiting_.front());
+      waiting_.pop_front();
+      if (first.set(true)) return;
+    }
+    --in_use_;
+  }
+
+  // The youngest kept connection, if it was kept at `oldest` or later; the old ones end.
+  std::unique_ptr<Stream> take_kept(MonoTime oldest) {
+    std::vector<Kept> old;
+    std::lock_guard lock(mutex_);
+    auto young = std::ranges::find_if(kept_, [&](const Kept& one) { return one.since >= oldest; });
+    std::move(kept_.begin(), young, std::back_inserter(old));
+    kept_.erase(kept_.begin(), young);
+    if (kept_.empty()) return nullptr;
+    std::unique_ptr<Stream> stream = std::move(kept_.back().stream);
+    kept_.pop_back();
+    return stream;
+  }
+  void keep(std::unique_ptr<Stream> stream, MonoTime now) {
+    std::lock_guard lock(mutex_);
+    kept_.push_back({std::move(stream), now});
+  }
+  void drop_kept() {
+    std::lock_guard lock(mutex_);
+    kept_.clear();
+  }
+
+ private:
+  struct Kept {
     std::unique_ptr<Stream> stream;
     MonoTime since;
   };
 
-  explicit Lane(Executor lane_executor) : executor(std::move(lane_executor)) {}
-
-  // Hands the right to a connection to the first call that still waits for one.
-  void release() {
-    while (!waiting.empty()) {
-      OneShot<bool> first = std::move(waiting.front());
-      waiting.pop_front();
-      if (first.is_set()) continue;
-      first.set(true);
-      return;
-    }
-    --in_use;
-  }
-
-  const Executor executor;
-  std::size_t in_use = 0;
-  std::vector<Idle> idle;  // the last is the youngest
-  std::deque<OneShot<bool>> waiting;
+  const boost::asio::execution_context& loop_;
+  std::mutex mutex_;
+  std::size_t in_use_ = 0;
+  std::vector<Kept> kept_;  // the last is the youngest
+  std::deque<OneShot<bool>> waiting_;
 };
 
-// The use of one connection, or of the right to open one.
+// The right to one connection, and the connection.
 class HttpClient::Lease {
  public:
-  // The right has been counted.
   explicit Lease(std::shared_ptr<Lane> lane) : lane_(std::move(lane)) {}
   ~Lease() {
     stream.reset();
-    lane_->release();
+    lane_->release_right();
   }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  void keep(MonoTime now) { lane_->idle.push_back({std::move(stream), now}); }
+  void keep(MonoTime now) { lane_->keep(std::move(stream), now); }
 
   std::unique_ptr<Stream> stream;
   bool reused = false;
@@ -65,15 +107,16 @@ HttpClient::HttpClient(Connector& connector, Clock& clock, Origin origin,
     : connector_(connector), clock_(clock), origin_(std::move(origin)), limits_(limits) {}
 
 HttpClient::~HttpClient() {
-  for (const auto& lane : lanes_) lane->idle.clear();
+  for (const auto& lane : lanes_) lane->drop_kept();
 }
 
 std::shared_ptr<HttpClient::Lane> HttpClient::lane_of(const Executor& executor) {
+  const auto& loop = boost::asio::query(executor, boost::asio::execution::context);
   std::lock_guard lock(mutex_);
   for (const auto& lane : lanes_) {
-    if (lane->executor == executor) return lane;
+    if (lane->is_of(loop)) return lane;
   }
-  lanes_.push_back(std::make_shared<Lane>(executor));
+  lanes_.push_back(std::make_shared<Lane>(loop));
   return lanes_.back();
 }
 
@@ -84,34 +127,28 @@ MonoTime HttpClient::end_of(const HttpCall& call) const {
          std::chrono::milliseconds(bytes * 1000 / limits_.slowest_bytes_per_second);
 }
 
+Task<Status> HttpClient::wait_for_right(const std::shared_ptr<Lane>& lane, MonoTime end) {
+  OneShot<bool> granted;
+  if (lane->take_right(limits_.connections_max, granted)) co_return Status();
+  auto timer = clock_.call_at(end, co_await boost::asio::this_coro::executor,
+                              [granted]() mutable { granted.set(false); });
+  bool mine = co_await granted.wait();
+  timer->cancel();
+  if (mine) co_return Status();
+  co_return fail(ErrorCode::kTimeout, fmt::format("{}: none of {} connections became free in time",
+                                                  to_string(origin_), limits_.connections_max));
+}
+
 Task<Result<std::unique_ptr<HttpClient::Lease>>> HttpClient::acquire(std::shared_ptr<Lane> lane,
                                                                      bool fresh, MonoTime end) {
-  if (lane->in_use < limits_.connections_max) {
-    ++lane->in_use;
-  } else {
-    OneShot<bool> free;
-    lane->waiting.push_back(free);
-    auto timer = clock_.call_at(end, lane->executor, [free]() mutable { free.set(false); });
-    bool granted = co_await free.wait();
-    timer->cancel();
-    if (!granted) {
-      co_return fail(ErrorCode::kTimeout,
-                     fmt::format("{}: none of {} connections became free in time",
-                                 to_string(origin_), limits_.connections_max));
-    }
-  }
+  WEIR_CO_CHECK(co_await wait_for_right(lane, end));
   auto lease = std::make_unique<Lease>(lane);
-  std::erase_if(lane->idle, [&](const Lane::Idle& one) {
-    return fresh || clock_.now() - one.since > limits_.idle_max;
-  });
-  if (!lane->idle.empty()) {
-    lease->stream = std::move(lane->idle.back().stream);
-    lease->reused = true;
-    lane->idle.pop_back();
-    co_return lease;
-  }
-  MonoTime connect_end = std::min(end, clock_.now() + limits_.connect_max);
-  WEIR_CO_TRY(lease->stream, co_await connector_.connect(origin_, connect_end));
+  const MonoTime now = clock_.now();
+  lease->stream = lane->take_kept(fresh ? MonoTime::max() : now - limits_.idle_max);
+  lease->reused = lease->stream != nullptr;
+  if (lease->reused) co_return lease;
+  WEIR_CO_TRY(lease->stream,
+              co_await connector_.connect(origin_, std::min(end, now + limits_.connect_max)));
   co_return lease;
 }
 

@@ -1,11 +1,12 @@
 // An HTTP/1.1 client of one origin: keeps connections and uses them again. Bodies go out as the
 // slices they are, and bodies that say their length are received where they stay.
 //
-// Thread-safe. A call runs on its caller's executor, which must be serial and outlive the client:
-// connections belong to it, and each executor has its own, at most connections_max; further calls
-// wait in order. Errors: kTimeout (the outcome is unknown), kUnavailable (no connection, or it
-// broke before the whole answer had come: the outcome is unknown too), kExhausted (the answer is
-// larger than the call allows). Every complete answer is a value, whatever its status.
+// Thread-safe. A call runs on its caller's executor, which must be serial (a core's loop, a strand)
+// and whose loop must outlive the client: connections belong to the loop, and each loop has its
+// own, at most connections_max; further calls wait in order. Errors: kTimeout (the outcome is
+// unknown), kUnavailable (no connection, or it broke before the whole answer had come: the outcome
+// is unknown too), kExhausted (the answer is larger than the call allows). Every complete answer is
+// a value, whatever its status.
 #pragma once
 #include "base/bytes.h"
 #include "base/error.h"
@@ -47,7 +48,7 @@ struct HttpAnswer {
 };
 
 struct HttpClientLimits {
-  std::size_t connections_max = 64;  // per executor
+  std::size_t connections_max = 64;  // per loop
   // A kept connection is not used again after this: servers close idle ones soon.
   Duration idle_max = std::chrono::seconds(15);
   Duration connect_max = std::chrono::seconds(5);
@@ -75,6 +76,7 @@ class HttpClient {
 
   std::shared_ptr<Lane> lane_of(const Executor& executor);
   [[nodiscard]] MonoTime end_of(const HttpCall& call) const;
+  Task<Status> wait_for_right(const std::shared_ptr<Lane>& lane, MonoTime end);
   Task<Result<std::unique_ptr<Lease>>> acquire(std::shared_ptr<Lane> lane, bool fresh,
                                                MonoTime end);
 
@@ -83,7 +85,7 @@ class HttpClient {
   const Origin origin_;
   const HttpClientLimits limits_;
   std::mutex mutex_;
-  std::vector<std::shared_ptr<Lane>> lanes_;  // under mutex_; a lane is touched on its executor
+  std::vector<std::shared_ptr<Lane>> lanes_;  // under mutex_
 };
 
 }  // namespace weir::net

@@ -28,18 +28,9 @@ TEST(HttpUrl, IsTakenApart) {
 
 class HttpClientTest : public testing::Test {
  protected:
-  // Runs the call to its end while time passes, 100 ms by 100 ms.
   Result<HttpAnswer> call(HttpCall call) {
-    std::optional<Result<HttpAnswer>> answer;
-    boost::asio::co_spawn(
-        context_, client_.call(std::move(call)),
-        [&](const std::exception_ptr&, Result<HttpAnswer> got) { answer = std::move(got); });
-    for (int i = 0; i < 10'000 && !answer; ++i) {
-      context_.restart();
-      context_.poll();
-      if (!answer) clock_.advance(std::chrono::milliseconds(100));
-    }
-    return answer.value();
+    return run_in_time(context_, clock_, client_.call(std::move(call)),
+                       std::chrono::milliseconds(100));
   }
   std::string body_of(const HttpCall& what) {
     auto answer = call(what);

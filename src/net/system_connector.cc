@@ -59,7 +59,10 @@ class SystemConnector final : public Connector {
     auto found = [done, resolver, name = to_string(to)](
                      const boost::system::error_code& error,
                      const tcp::resolver::results_type& results) mutable {
-      if (!error) return done.set(Answer(results));
+      if (!error) {
+        done.set(Answer(results));
+        return;
+      }
       done.set(Answer(fail(ErrorCode::kUnavailable,
                            fmt::format("look up the host of {}: {}", name, error.message()))));
     };

@@ -23,10 +23,8 @@ class OneShot {
  public:
   OneShot() : state_(std::make_shared<State>()) {}
 
-  void set(T value) { try_set(std::move(value)); }
-
-  // True: this value is the one that wait() gives. Only posts, runs nobody's code.
-  bool try_set(T value) {
+  // False: another value came first. Only posts, runs nobody's code.
+  bool set(T value) {
     std::move_only_function<void(T)> waiter;
     {
       std::lock_guard lock(state_->mutex);

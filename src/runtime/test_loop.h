@@ -64,4 +64,22 @@ class ManualClock final : public Clock {
   std::multimap<MonoTime, std::shared_ptr<Entry>> timers_;
 };
 
+// Runs a task to its end while time passes, step by step. For tasks that stay on this thread.
+template <typename T>
+T run_in_time(boost::asio::io_context& context, ManualClock& clock, Task<T> task,
+              Duration step = std::chrono::milliseconds(10)) {
+  std::optional<T> result;
+  boost::asio::co_spawn(context, std::move(task), [&](const std::exception_ptr& error, T value) {
+    if (error) std::rethrow_exception(error);
+    result.emplace(std::move(value));
+  });
+  constexpr int kSteps = 1'000'000;
+  for (int i = 0; i < kSteps && !result; ++i) {
+    context.restart();
+    context.poll();
+    if (!result) clock.advance(step);
+  }
+  return std::move(result).value();
+}
+
 }  // namespace weir

@@ -23,7 +23,7 @@ namespace weir::storage {
 
 // '/'-separated parts of [A-Za-z0-9._=-], at most 512 bytes and 255 a part, no empty part, no "."
 // or "..". A key is never the folder of another: where "a/b" is stored, "a" is kInvalid, and the
-// other way round.
+// other way round. S3, which knows no folders, does not notice.
 using ObjectKey = std::string;
 
 struct ByteRange {

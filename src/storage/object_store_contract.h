@@ -25,6 +25,7 @@ class StoreFixture {
 struct StoreKind {
   std::string name;
   std::function<std::unique_ptr<StoreFixture>()> make;
+  bool knows_folders = true;  // see ObjectKey
 };
 
 inline std::ostream& operator<<(std::ostream& out, const StoreKind& kind) {

@@ -35,20 +35,9 @@ INSTANTIATE_TEST_SUITE_P(Decorated, ObjectStoreContract,
 
 class RetryingStoreTest : public testing::Test {
  protected:
-  // Runs a call to its end while time passes, 10 ms by 10 ms.
   template <typename T>
   T run(Task<T> task) {
-    std::optional<T> answer;
-    boost::asio::co_spawn(context_, std::move(task), [&](const std::exception_ptr&, T value) {
-      answer.emplace(std::move(value));
-    });
-    constexpr int kSteps = 100'000;
-    for (int i = 0; i < kSteps && !answer; ++i) {
-      context_.restart();
-      context_.poll();
-      if (!answer) clock_.advance(milliseconds(10));
-    }
-    return std::move(answer).value();
+    return run_in_time(context_, clock_, std::move(task));
   }
   Status put(const std::string& key, std::string_view body, PutOptions options = {}) {
     return run(store_.put(key, Chain(Slice::copy_of(body)), options));
