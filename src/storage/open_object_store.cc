@@ -2,6 +2,7 @@
 
 #include "storage/file_store.h"
 #include "storage/memory_store.h"
+#include "storage/s3/open_s3_store.h"
 
 #include <fmt/format.h>
 
@@ -32,11 +33,16 @@ Result<std::unique_ptr<ObjectStore>> open_object_store(const std::string& url, C
     WEIR_TRY(std::unique_ptr<ObjectStore> store, FileStore::open(path, std::move(blocking)));
     return store;
   }
+  if (url.starts_with(s3::kScheme)) {
+    WEIR_TRY(std::unique_ptr<ObjectStore> store,
+             s3::open_s3_store(url, s3::system_environment(), clock, Rng::from_entropy()));
+    return store;
+  }
   if (url == kMemory) return std::make_unique<MemoryStore>(clock);
   return fail(
       ErrorCode::kInvalid,
-      fmt::format("object store URL '{}' is of no supported kind: there are file:PATH and memory: "
-                  "(s3 is not in this version)",
+      fmt::format("object store URL '{}' is of no supported kind: there are s3://BUCKET/PREFIX, "
+                  "file:PATH and memory:",
                   url));
 }
 

@@ -1,4 +1,5 @@
-// Opens the object store that `object.store.url` names: file:PATH or memory:. Blocks.
+// Opens the object store that `object.store.url` names: s3://BUCKET/PREFIX (storage/s3/location.h),
+// file:PATH or memory:. Blocks.
 #pragma once
 #include "runtime/clock.h"
 #include "storage/object_store.h"

@@ -44,7 +44,7 @@ TEST_F(OpenObjectStore, OpensMemory) {
 
 TEST_F(OpenObjectStore, NamesTheKindsForOthers) {
   for (const char* url :
-       {"s3://bucket/prefix", "/var/lib/weir", "", "memory:x", "memory", "FILE:/x"}) {
+       {"s3:bucket/prefix", "/var/lib/weir", "", "memory:x", "memory", "FILE:/x"}) {
     std::string error = error_of(url);
     EXPECT_NE(error.find(std::string("'") + url + "'"), std::string::npos) << error;
     EXPECT_NE(error.find("file:PATH and memory:"), std::string::npos) << error;
@@ -52,6 +52,16 @@ TEST_F(OpenObjectStore, NamesTheKindsForOthers) {
   for (const char* url : {"file:", "file://", "file://host/path"}) {
     EXPECT_NE(error_of(url).find("names no folder"), std::string::npos) << url;
   }
+}
+
+TEST_F(OpenObjectStore, OpensS3WithoutARequest) {
+  ASSERT_EQ(setenv("AWS_ACCESS_KEY_ID", "AK", 1), 0);
+  ASSERT_EQ(setenv("AWS_SECRET_ACCESS_KEY", "SK", 1), 0);
+  auto store = open("s3://bucket/prefix?endpoint=http://127.0.0.1:1");
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_FALSE(run_task(context_, (*store)->head("k")));
+  EXPECT_NE(error_of("s3://bucket?endpoint=nowhere").find("endpoint 'nowhere'"), std::string::npos);
+  EXPECT_NE(error_of("s3://bucket?region=x&ca=/nowhere").find("/nowhere"), std::string::npos);
 }
 
 TEST_F(OpenObjectStore, TellsVolatileStores) {

@@ -219,18 +219,20 @@ Task<Result<ListPage>> S3Store::list(std::string prefix, std::string after, std:
   WEIR_CO_CHECK(check_list(prefix, after, limit));
   ListPage page;
   std::string token;
-  // A page of the store may have fewer objects than it was asked for, and objects of others.
+  // One more than is asked for tells whether there is more: not every store tells it rightly. A
+  // page of the store may have fewer objects than it was asked for, and objects of others.
   for (int pages = 0; pages < kMaxPages; ++pages) {
-    WEIR_CO_TRY(Listing listing,
-                co_await list_page(prefix, after, token, limit - page.objects.size()));
+    const std::size_t wanted = std::min(limit - page.objects.size() + 1, kMaxListLimit);
+    WEIR_CO_TRY(Listing listing, co_await list_page(prefix, after, token, wanted));
     for (ListedObject& object : listing.objects) {
       if (!object.key.starts_with(target_.prefix)) continue;
       object.key.erase(0, target_.prefix.size());
       if (!check_key(object.key) || object.key <= after) continue;
       page.objects.push_back({std::move(object.key), object.size, object.modified_ms});
     }
-    page.more = listing.truncated;
-    if (!page.more || page.objects.size() >= limit) co_return page;
+    page.more = listing.truncated || page.objects.size() > limit;
+    if (page.objects.size() > limit) page.objects.resize(limit);
+    if (!page.more || page.objects.size() == limit) co_return page;
     token = std::move(listing.token);
   }
   co_return fail(ErrorCode::kUnavailable,

@@ -27,6 +27,7 @@ struct S3StoreOptions {
 // What a store is made of; the connectors outlive what uses them.
 struct S3Parts {
   std::unique_ptr<net::Connector> connector;
+  std::unique_ptr<net::Connector> key_connector;  // of the credentials; may be null
   std::unique_ptr<CredentialCache> credentials;
 };
 

@@ -54,8 +54,10 @@ class Bench {
       return instead ? *instead : s3.answer(request);
     });
     http = connector.get();
-    return {std::move(connector), std::make_unique<CredentialCache>(
-                                      std::make_unique<CountingSource>(keys_fetched), clock)};
+    return {.connector = std::move(connector),
+            .key_connector = nullptr,
+            .credentials = std::make_unique<CredentialCache>(
+                std::make_unique<CountingSource>(keys_fetched), clock)};
   }
 
   S3Store store_;

@@ -1,0 +1,74 @@
+// The contract of object stores (src/storage/object_store_contract_test.cc) on the S3 store that
+// the environment names: S3_CONTRACT_URL, and AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY. The bucket
+// is made if it is not there; every test has a prefix of its own.
+#include "storage/object_store_contract.h"
+#include "storage/retrying_store.h"
+#include "storage/s3/open_s3_store.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <stdexcept>
+
+namespace weir::storage {
+namespace {
+
+std::string url_with_prefix(const std::string& prefix) {
+  const char* given = std::getenv("S3_CONTRACT_URL");
+  std::string url = given != nullptr ? given : "";
+  std::size_t mark = std::min(url.find('?'), url.size());
+  return url.substr(0, mark) + "/" + prefix + url.substr(mark);
+}
+
+SystemClock& system_clock() {
+  static SystemClock clock;
+  return clock;
+}
+
+class RealFixture final : public StoreFixture {
+ public:
+  RealFixture() {
+    static int count = 0;
+    // Runs of the suite may share a bucket.
+    static const std::uint64_t run = Rng::from_entropy().next();
+    auto opened = s3::open_s3_store(url_with_prefix(fmt::format("t{:x}/{}", run, ++count)),
+                                    s3::system_environment(), system_clock(), Rng::from_entropy());
+    if (!opened) throw std::runtime_error(opened.error().to_string());
+    store_ = std::move(*opened);
+  }
+
+  ObjectStore& store() override { return *store_; }
+
+ private:
+  std::unique_ptr<s3::S3Store> store_;
+};
+
+INSTANTIATE_TEST_SUITE_P(RealS3, ObjectStoreContract,
+                         testing::Values(StoreKind{
+                             "s3", [] { return std::make_unique<RealFixture>(); }, false}));
+
+}  // namespace
+}  // namespace weir::storage
+
+int main(int count, char** arguments) {
+  testing::InitGoogleTest(&count, arguments);
+  using namespace weir;
+  using namespace weir::storage;
+  if (std::getenv("S3_CONTRACT_URL") == nullptr) {
+    fmt::print(stderr,
+               "set S3_CONTRACT_URL, for example s3://bucket?endpoint=http://127.0.0.1:80\n");
+    return 2;
+  }
+  {
+    boost::asio::io_context context;
+    auto store = s3::open_s3_store(std::getenv("S3_CONTRACT_URL"), s3::system_environment(),
+                                   system_clock(), Rng::from_entropy());
+    if (!store) {
+      fmt::print(stderr, "{}\n", store.error().to_string());
+      return 2;
+    }
+    auto made = run_task(context, (*store)->client().send({.method = "PUT"}));
+    if (!made) fmt::print("bucket: {}\n", made.error().to_string());
+  }
+  return RUN_ALL_TESTS();
+}
