@@ -10,8 +10,10 @@
 #include "runtime/executors.h"
 #include "runtime/log.h"
 #include "storage/delayed_store.h"
+#include "storage/hedging_store.h"
 #include "storage/metered_store.h"
 #include "storage/open_object_store.h"
+#include "storage/paced_store.h"
 #include "storage/retrying_store.h"
 
 #include <boost/asio/co_spawn.hpp>
@@ -86,7 +88,10 @@ struct BrokerProcess::Parts {
         executors(std::move(threads)),
         raw_store(std::move(opened_store)),
         metered_store(*raw_store, *clock, metrics),
-        store(metered_store, *clock, Rng::from_entropy(), {}),
+        paced_store(metered_store, metrics),
+        hedging_store(paced_store, *clock, metrics,
+                      storage::hedge_policy(config.broker.object_store_url)),
+        store(hedging_store, *clock, Rng::from_entropy(), {}),
         log(std::move(opened_log)),
         snapshots(store, *log),
         memory(request_memory(config.broker)),
@@ -101,6 +106,8 @@ struct BrokerProcess::Parts {
   std::unique_ptr<Executors> executors;
   std::unique_ptr<storage::ObjectStore> raw_store;
   storage::MeteredStore metered_store;
+  storage::PacedStore paced_store;
+  storage::HedgingStore hedging_store;
   storage::RetryingStore store;
   std::unique_ptr<metadata::MetadataLog> log;
   metadata::SnapshotStore snapshots;
@@ -265,6 +272,7 @@ Task<void> BrokerProcess::stop() {
   if (parts_->coordinator) co_await parts_->coordinator->stop();
   if (parts_->admin) co_await parts_->admin->stop();
   parts_->store.stop();
+  co_await parts_->hedging_store.join();
   co_await parts_->tasks.join();
   parts_->failure.set({ErrorCode::kCancelled, "the broker was stopped"});
   log::info("broker.stopped", {});

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <iterator>
+#include <map>
 
 namespace weir::net {
 
@@ -26,26 +26,32 @@ class HttpClient::Lane {
     return &loop_ == &loop;
   }
 
-  // The right to a connection: taken, or else `granted` will be set to true.
-  bool take_right(std::size_t max, const OneShot<bool>& granted) {
+  // The right to a connection: nothing when it is taken at once, else the number of one who waits
+  // for `granted`.
+  std::optional<std::uint64_t> take_right(std::size_t max, const OneShot<bool>& granted) {
     std::lock_guard lock(mutex_);
     if (in_use_ < max) {
       ++in_use_;
-      return true;
+      return std::nullopt;
     }
-    waiting_.push_back(granted);
-    return false;
+    waiting_.emplace(++last_waiter_, granted);
+    return last_waiter_;
+  }
+  // False: the right was granted meanwhile.
+  bool stop_waiting(std::uint64_t waiter) {
+    std::lock_guard lock(mutex_);
+    return waiting_.erase(waiter) > 0;
   }
 
-  // Hands the right to the first call that still waits for one.
+  // Hands the right to the first that waits for one.
   void release_right() {
     std::lock_guard lock(mutex_);
-    while (!waiting_.empty()) {
-      OneShot<bool> first = std::move(waiting_.front());
-      waiting_.pop_front();
-      if (first.set(true)) return;
+    if (waiting_.empty()) {
+      --in_use_;
+      return;
     }
-    --in_use_;
+    waiting_.begin()->second.set(true);
+    waiting_.erase(waiting_.begin());
   }
 
   // The youngest kept connection, if it was kept at `oldest` or later; the old ones end.
@@ -78,8 +84,9 @@ class HttpClient::Lane {
   const boost::asio::execution_context& loop_;
   std::mutex mutex_;
   std::size_t in_use_ = 0;
-  std::vector<Kept> kept_;  // the last is the youngest
-  std::deque<OneShot<bool>> waiting_;
+  std::vector<Kept> kept_;                          // the last is the youngest
+  std::map<std::uint64_t, OneShot<bool>> waiting_;  // in the order of arrival
+  std::uint64_t last_waiter_ = 0;
 };
 
 // The right to one connection, and the connection.
@@ -129,12 +136,13 @@ MonoTime HttpClient::end_of(const HttpCall& call) const {
 
 Task<Status> HttpClient::wait_for_right(const std::shared_ptr<Lane>& lane, MonoTime end) {
   OneShot<bool> granted;
-  if (lane->take_right(limits_.connections_max, granted)) co_return Status();
+  auto waiter = lane->take_right(limits_.connections_max, granted);
+  if (!waiter) co_return Status();
   auto timer = clock_.call_at(end, co_await boost::asio::this_coro::executor,
                               [granted]() mutable { granted.set(false); });
   bool mine = co_await granted.wait();
   timer->cancel();
-  if (mine) co_return Status();
+  if (mine || !lane->stop_waiting(*waiter)) co_return Status();
   co_return fail(ErrorCode::kTimeout, fmt::format("{}: none of {} connections became free in time",
                                                   to_string(origin_), limits_.connections_max));
 }

@@ -28,16 +28,15 @@ class OneShot {
     std::move_only_function<void(T)> waiter;
     {
       std::lock_guard lock(state_->mutex);
-      if (state_->is_set) return false;
+      if (state_->is_set) return;
       state_->is_set = true;
       if (!state_->waiter) {
         state_->value.emplace(std::move(value));
-        return true;
+        return;
       }
       waiter = std::exchange(state_->waiter, nullptr);
     }
     waiter(std::move(value));
-    return true;
   }
 
   [[nodiscard]] bool is_set() const {

@@ -23,8 +23,8 @@ using std::chrono::milliseconds;
 
 TEST(OneShot, GivesAValueSetBeforeTheWait) {
   OneShot<int> shot;
-  EXPECT_TRUE(shot.set(7));
-  EXPECT_FALSE(shot.set(8));
+  shot.set(7);
+  shot.set(8);
   EXPECT_EQ(run_task(shot.wait()), 7);
 }
 

@@ -48,4 +48,10 @@ Result<std::unique_ptr<ObjectStore>> open_object_store(const std::string& url, C
 
 bool is_volatile_store(std::string_view url) { return url.starts_with(kMemory); }
 
+HedgePolicy hedge_policy(std::string_view url) {
+  HedgePolicy policy;
+  if (!url.starts_with(s3::kScheme)) policy.budget = 0;
+  return policy;
+}
+
 }  // namespace weir::storage

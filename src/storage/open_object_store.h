@@ -2,6 +2,7 @@
 // file:PATH or memory:. Blocks.
 #pragma once
 #include "runtime/clock.h"
+#include "storage/hedging_store.h"
 #include "storage/object_store.h"
 
 #include <memory>
@@ -18,5 +19,9 @@ namespace weir::storage {
 
 // True when what is stored there ends with the process.
 [[nodiscard]] bool is_volatile_store(std::string_view url);
+
+// Whether puts and gets there are worth a second request: not where a disk would do the same work
+// twice.
+[[nodiscard]] HedgePolicy hedge_policy(std::string_view url);
 
 }  // namespace weir::storage

@@ -9,8 +9,8 @@ import sys
 import time
 import unittest
 
-TESTS = ("wire_cases", "headers_roundtrip", "java_tools", "kill9", "disk_full", "damaged_object", "idle", "overload",
-         "cluster_sqlite")
+TESTS = ("wire_cases", "headers_roundtrip", "java_tools", "kill9", "snapshots", "disk_full", "damaged_object", "s3_store",
+         "cluster_sqlite", "idle", "overload")
 
 
 def main():

@@ -29,6 +29,7 @@ class Weir(Process):
         self.port, self.http = free_port(), free_port()
         self.options = []  # of the command, beside the settings
         self.bootstrap = f"127.0.0.1:{self.port}"
+        self.environment = None  # of the process, when it is not the test's own
         self.settings = {
             "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
             "http.listener": f"127.0.0.1:{self.http}",
@@ -41,7 +42,7 @@ class Weir(Process):
         command = [BINARY, "broker", *self.options]
         for key, value in self.settings.items():
             command += ["--set", f"{key}={value}"]
-        self.launch(command)
+        self.launch(command, env=self.environment)
         self.wait_answering()
         return self
 

@@ -78,4 +78,4 @@ stage_sim() {
   (dev_sim --seeds "1..${SIM_SEEDS:-300}" --seconds 20) && echo "${SIM_SEEDS:-300} passed, 0 failed, 0 skipped"
 }
 
-stage_real() { build release weir rdkafka_client && python3 tests/real/run.py --weir build/release/weir; }
+stage_real() { build release weir rdkafka_client s3_contract && python3 tests/real/run.py --weir build/release/weir; }

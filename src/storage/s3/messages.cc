@@ -68,7 +68,7 @@ std::optional<TimestampMs> time_of(int year, int month, int day, std::string_vie
 
 std::string to_text(const pugi::xml_document& document) {
   std::ostringstream out;
-  document.save(out, "", pugi::format_raw, pugi::encoding_utf8);
+  document.save(out, "", pugi::format_raw | pugi::format_no_declaration, pugi::encoding_utf8);
   return out.str();
 }
 

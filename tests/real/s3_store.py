@@ -1,0 +1,88 @@
+"""S3: the contract of object stores on a real S3 server, and a broker that keeps its records there."""
+import os
+import subprocess
+import time
+import unittest
+
+import rados_gateway
+from load import Log, create_topic
+from weir import RealTest, Weir, program
+from wire import batches, bodies, client
+
+BUCKET = "weir-test"
+
+
+class S3Store(RealTest):
+    needs_weir = True
+
+    @classmethod
+    def prepare(cls):
+        cls.gateway = None
+        try:
+            cls.gateway = rados_gateway.RadosGateway(cls.scratch / "ceph")
+        except rados_gateway.Unavailable as why:
+            raise unittest.SkipTest(str(why)) from None
+        cls.gateway.start()
+        cls.environment = dict(os.environ, AWS_ACCESS_KEY_ID=rados_gateway.ACCESS_KEY,
+                               AWS_SECRET_ACCESS_KEY=rados_gateway.SECRET_KEY)
+        cls.url = f"s3://{BUCKET}/{{}}?endpoint={cls.gateway.endpoint}"
+
+    @classmethod
+    def tearDownClass(cls):
+        try:
+            if cls.gateway:
+                cls.gateway.stop()
+        finally:
+            super().tearDownClass()
+
+    def test_1_the_contract(self):
+        """Makes the bucket, too."""
+        done = subprocess.run([program("s3_contract"), "--gtest_brief=1"], capture_output=True, text=True, timeout=300,
+                              env=self.environment | {"S3_CONTRACT_URL": self.url.format("contract")}, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout[-6000:] + done.stderr[-2000:])
+
+    def put(self, connection, topic, number):
+        """The offset of one record, whose value begins with the number."""
+        records = batches.batch([f"{number}:0:{number}." + "v" * 10_000])
+        answer = connection.call("Produce", 9, bodies.produce(topic, {0: records}, timeout_ms=20_000))
+        one = answer["responses"][0]["partition_responses"][0]
+        self.assertEqual(one["error_code"], 0)
+        return one["base_offset"]
+
+    def test_2_a_broker_on_s3(self):
+        broker = Weir(self.scratch / "broker", object_store_url=self.url.format("records"))
+        broker.environment = self.environment
+        broker.start()
+        self.addCleanup(broker.stop)
+        topic = create_topic(broker.bootstrap, 1)
+        connection = client.Connection(broker.bootstrap)
+        acknowledged = {}
+        for number in range(20):
+            acknowledged[0, self.put(connection, topic, number)] = f"{number}:0:{number}"
+        broker.kill()
+        broker.start()
+        self.assertEqual(Log(broker.bootstrap, topic).compare(acknowledged), [])
+        self.assertEqual(len(acknowledged), 20)
+
+    def test_3_a_store_that_stops_answering(self):
+        broker = Weir(self.scratch / "stalled", object_store_url=self.url.format("stalled"))
+        broker.environment = self.environment
+        broker.start()
+        self.addCleanup(broker.stop)
+        topic = create_topic(broker.bootstrap, 1)
+        connection = client.Connection(broker.bootstrap)
+        acknowledged = {(0, self.put(connection, topic, 0)): "0:0:0"}
+        gateway = self.gateway.processes[-1].process
+        gateway.send_signal(19)  # SIGSTOP: connections stay open, and silent
+        try:
+            records = batches.batch(["99:0:99"])
+            answer = connection.call("Produce", 9, bodies.produce(topic, {0: records}, timeout_ms=1500))
+            one = answer["responses"][0]["partition_responses"][0]
+            self.assertEqual((one["error_code"], one["base_offset"]), (7, -1))
+        finally:
+            gateway.send_signal(18)
+        deadline = time.monotonic() + 60
+        offset = self.put(client.Connection(broker.bootstrap), topic, 1)
+        self.assertLess(time.monotonic(), deadline)
+        acknowledged[0, offset] = "1:0:1"
+        self.assertEqual(Log(broker.bootstrap, topic).compare(acknowledged), [])
