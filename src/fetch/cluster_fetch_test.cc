@@ -23,6 +23,7 @@ class SharedReader final : public ObjectReader {
     Slice object = objects.at(extent.object);
     co_return Chain(object.sub(extent.byte_offset, extent.byte_length));
   }
+  void forget(const metadata::Extent&) override {}
   std::map<metadata::ObjectId, Slice> objects;
 };
 
@@ -33,6 +34,7 @@ class ClusterFetchTest : public metadata::CoordinatorHarness {
     Cable cable;
     Waiters waiters{1};
     MetricsRegistry metrics;
+    ByteBudget memory{16_MiB};
     std::unique_ptr<LogCoordinator> log;
     std::unique_ptr<Fetcher> fetcher;
   };
@@ -64,7 +66,7 @@ class ClusterFetchTest : public metadata::CoordinatorHarness {
         context_.get_executor(), options);
     node.log->add_listener(node.waiters);
     node.fetcher =
-        std::make_unique<Fetcher>(*node.log, reader_, node.waiters, clock_, node.metrics);
+        std::make_unique<Fetcher>(*node.log, reader_, node.waiters, node.memory, clock_, node.metrics);
     node.log->start();
     EXPECT_TRUE(run(node.log->wait_registered()));
   }

@@ -7,7 +7,7 @@ namespace weir {
 void Notifier::notify() {
   std::lock_guard lock(mutex_);
   bool woke = false;
-  for (OneShot<bool>& waiter : waiters_) woke |= waiter.set(true);
+  for (OneShot<bool>& waiter : waiters_) woke |= waiter.try_set(true);
   waiters_.clear();
   // Those whose deadline passed a moment ago are not woken by this.
   if (!woke) pending_ = true;

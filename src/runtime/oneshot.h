@@ -23,20 +23,23 @@ class OneShot {
  public:
   OneShot() : state_(std::make_shared<State>()) {}
 
-  // False: another value came first. Only posts, runs nobody's code.
-  bool set(T value) {
+  void set(T value) { try_set(std::move(value)); }
+
+  // True: this value is the one that wait() gives. Only posts, runs nobody's code.
+  bool try_set(T value) {
     std::move_only_function<void(T)> waiter;
     {
       std::lock_guard lock(state_->mutex);
-      if (state_->is_set) return;
+      if (state_->is_set) return false;
       state_->is_set = true;
       if (!state_->waiter) {
         state_->value.emplace(std::move(value));
-        return;
+        return true;
       }
       waiter = std::exchange(state_->waiter, nullptr);
     }
     waiter(std::move(value));
+    return true;
   }
 
   [[nodiscard]] bool is_set() const {

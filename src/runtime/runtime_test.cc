@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 TEST(OneShot, GivesAValueSetBeforeTheWait) {
   OneShot<int> shot;
   shot.set(7);
-  shot.set(8);
+  EXPECT_FALSE(shot.try_set(8));
   EXPECT_EQ(run_task(shot.wait()), 7);
 }
 
