@@ -65,8 +65,8 @@ class ClusterFetchTest : public metadata::CoordinatorHarness {
         node.cable, nullptr, clock_, Rng(static_cast<std::uint64_t>(id)), context_.get_executor(),
         context_.get_executor(), options);
     node.log->add_listener(node.waiters);
-    node.fetcher =
-        std::make_unique<Fetcher>(*node.log, reader_, node.waiters, node.memory, clock_, node.metrics);
+    node.fetcher = std::make_unique<Fetcher>(*node.log, reader_, node.waiters, node.memory, clock_,
+                                             node.metrics);
     node.log->start();
     EXPECT_TRUE(run(node.log->wait_registered()));
   }

@@ -246,8 +246,11 @@ std::optional<MonoTime> Appender::last_outage_end() const {
 }
 
 Task<void> Appender::attempt(TaskGroup& group) {
-  ++record_->attempts;
-  Status status = co_await append_and_apply(record_->bytes);
+  Status status = co_await replayer_.resolve_doubt();
+  if (status && record_) {
+    ++record_->attempts;
+    status = co_await append_and_apply(record_->bytes);
+  }
   if (status || !record_) {
     if (status) note(status);
     co_return;
