@@ -1,0 +1,81 @@
+"""A private PostgreSQL of a test or of `./dev cluster`: one database cluster in a folder, on a port of the loopback
+address. It does not run as root, so the folder is given to another user."""
+import os
+import pathlib
+import pwd
+import signal
+import subprocess
+import time
+
+from process import Process, free_port
+
+
+class Unavailable(Exception):
+    """Why there is no PostgreSQL here."""
+
+
+def programs():
+    found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    if not found:
+        raise Unavailable("PostgreSQL is not installed: apt-get install postgresql")
+    return found[-1].parent
+
+
+def other_user():
+    """Who runs the server where we are root."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    raise Unavailable("there is no user to run PostgreSQL as")
+
+
+class Postgres(Process):
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder).resolve()
+        super().__init__("PostgreSQL", self.folder / "server.log")
+        self.bin, self.user, self.port = programs(), other_user(), free_port()
+        self.url = f"postgres://weir@127.0.0.1:{self.port}/postgres"
+
+    def options(self):
+        return {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}
+
+    def start(self):
+        self.folder.mkdir(parents=True, exist_ok=True)
+        data = self.folder / "data"
+        if not data.exists():
+            data.mkdir()
+            if self.user:
+                for folder in (self.folder, data):
+                    os.chown(folder, self.user.pw_uid, self.user.pw_gid)
+                for parent in self.folder.parents:  # it must be able to get there
+                    if parent.stat().st_uid == os.geteuid() and parent != pathlib.Path("/"):
+                        parent.chmod(parent.stat().st_mode | 0o011)
+            done = subprocess.run([self.bin / "initdb", "-D", data, "-U", "weir", "-A", "trust", "-E", "UTF8", "--locale=C",
+                                   "--no-sync", "--no-instructions"], capture_output=True, text=True, check=False,
+                                  cwd="/", **self.options())
+            if done.returncode != 0:
+                raise AssertionError(f"initdb: {done.stderr}")
+        self.launch([self.bin / "postgres", "-D", data, "-p", str(self.port), "-c", "listen_addresses=127.0.0.1", "-c",
+                     "unix_socket_directories="], cwd="/", **self.options())
+        deadline = time.monotonic() + 60
+        while subprocess.run([self.bin / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)],
+                             check=False).returncode != 0:
+            if not self.alive() or time.monotonic() > deadline:
+                raise AssertionError(f"PostgreSQL does not answer:\n{self.tail()}")
+            time.sleep(0.1)
+        return self
+
+    def pids(self):
+        """The server and its processes."""
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return [self.process.pid, *map(int, children)]
+
+    def kill(self):
+        """As a crash: the processes end at once and nothing is written."""
+        if self.alive():
+            self.process.send_signal(signal.SIGQUIT)
+            self.process.wait(30)
