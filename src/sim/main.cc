@@ -1,4 +1,5 @@
 // weir-sim: runs simulations and tells what was broken, and how to see it again.
+#include "runtime/clock.h"
 #include "runtime/log.h"
 #include "sim/simulation.h"
 
@@ -10,15 +11,15 @@
 namespace {
 
 int run(const weir::sim::SimulationOptions& first, std::uint64_t last, bool verbose) {
+  const weir::SystemClock clock;
   int failed = 0;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   for (std::uint64_t seed = first.seed; seed <= last; ++seed) {
     weir::sim::SimulationOptions options = first;
     options.seed = seed;
-    const auto begin = std::chrono::steady_clock::now();
+    const weir::MonoTime begin = clock.now();
     const auto result = weir::sim::simulate(options);
-    const double took =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double took = std::chrono::duration<double>(clock.now() - begin).count();
     if (verbose || !result.violations.empty()) {
       fmt::print(
           "seed {}: {} acknowledged, {} read, {} events, hash {:016x}, {:.0f} s in {:.2f} s\n",

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# help: [FILTER | kafka | latency [ARGUMENTS]]: micro-benchmarks whose name matches, Weir beside Apache Kafka, or its latency on slow stores
+# help: [FILTER | kafka | latency [ARGUMENTS]]: micro-benchmarks, Weir beside Apache Kafka, latency on slow stores
 
 dev_bench() {
   need build test

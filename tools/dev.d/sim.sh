@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# help: [--seeds A..B] [--seconds N] [--brokers K]: simulated clusters with faults, seeds in parallel; tells how to replay a failing one
+# help: [--seeds A..B] [--seconds N] [--brokers K]: simulated clusters with faults; tells how to replay a failing seed
 
 dev_sim() {
   local seeds=1..200 arguments=()
@@ -14,6 +14,7 @@ dev_sim() {
   local first=${BASH_REMATCH[1]} last=${BASH_REMATCH[2]} part from pids=() pid status=0
   ((first <= last)) || die "sim: --seeds $seeds is empty"
   build release weir-sim
+  # shellcheck disable=SC2154 # jobs is common.sh's
   part=$(((last - first + jobs) / jobs))
   for ((from = first; from <= last; from += part)); do
     build/release/weir-sim --seed "$from" --last "$((from + part - 1 < last ? from + part - 1 : last))" \
