@@ -17,8 +17,8 @@ struct ObjectId {
   auto operator<=>(const ObjectId&) const = default;
 };
 
-// 64 bytes, so that a gigabyte holds more than ten million. Offsets of extents grow and never
-// overlap; there may be holes between them (and, later, within them).
+// Offsets of extents grow and never overlap; there may be holes between them (and, later, within
+// them).
 struct Extent {
   Offset base_offset = 0;
   ObjectId object;

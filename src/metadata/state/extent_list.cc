@@ -1,15 +1,43 @@
 #include "metadata/state/extent_list.h"
 
 #include <algorithm>
+#include <ranges>
 #include <span>
 
 namespace weir::metadata {
 namespace {
 
-// Blocks double from the smallest to the largest size, so that the many partitions with few extents
-// stay small.
+// The block that grows has room for a quarter of the extents, within these bounds: it takes twice
+// the memory of packed ones.
 constexpr std::uint64_t kMinBlock = 8;
-constexpr std::uint64_t kMaxBlock = 256;
+constexpr std::uint64_t kMaxBlock = PackedExtents::kMax;
+
+using Entries = std::vector<ExtentIndex::Entry>;
+
+// Packs the last block, whose extents are `full`.
+void pack_last(Entries& entries, std::span<const Extent> full) {
+  ExtentIndex::Entry& last = entries.back();
+  last.max_timestamp = std::ranges::max(full, {}, &Extent::max_timestamp).max_timestamp;
+  ExtentIndex::Entry* before = entries.size() > 1 ? &entries[entries.size() - 2] : nullptr;
+  bool joins = before != nullptr && before->packed != nullptr &&
+               before->packed->size() + full.size() <= kMaxBlock;
+  if (joins) {
+    std::vector<Extent> all;
+    all.reserve(before->packed->size() + full.size());
+    for (std::size_t i = 0; i < before->packed->size(); ++i) all.push_back((*before->packed)[i]);
+    all.insert(all.end(), full.begin(), full.end());
+    if (auto packed = PackedExtents::pack(all)) {
+      before->packed = std::move(packed);
+      before->max_timestamp = std::max(before->max_timestamp, last.max_timestamp);
+      entries.pop_back();
+      return;
+    }
+  }
+  if (auto packed = PackedExtents::pack(full)) {
+    last.packed = std::move(packed);
+    last.plain = nullptr;
+  }
+}
 
 }  // namespace
 
@@ -27,9 +55,8 @@ std::uint64_t ExtentsView::entry_end(std::size_t entry) const {
   return is_last(entry) ? end_ : index_->entries[entry + 1].ordinal;
 }
 
-const Extent& ExtentsView::operator[](std::size_t i) const {
-  const ExtentIndex::Entry& entry = index_->entries[entry_of(begin_ + i)];
-  return entry.block[static_cast<std::ptrdiff_t>(begin_ + i - entry.ordinal)];
+Extent ExtentsView::operator[](std::size_t i) const {
+  return index_->entries[entry_of(begin_ + i)].at(begin_ + i);
 }
 
 std::size_t ExtentsView::find(Offset offset) const {
@@ -42,14 +69,12 @@ std::size_t ExtentsView::find(Offset offset) const {
       [](Offset value, const ExtentIndex::Entry& entry) { return value < entry.base_offset; });
   if (above == entries.begin()) return 0;
   auto at = static_cast<std::size_t>(above - entries.begin()) - 1;
-  const Extent* block = entries[at].block.get();
-  std::uint64_t skip = std::max(begin_, entries[at].ordinal) - entries[at].ordinal;
-  const Extent* end = block + (entry_end(at) - entries[at].ordinal);
-  const Extent* found = std::lower_bound(
-      block + skip, end, offset,
-      [](const Extent& extent, Offset value) { return extent.last_offset() < value; });
-  return static_cast<std::size_t>(entries[at].ordinal - begin_ +
-                                  static_cast<std::uint64_t>(found - block));
+  auto ordinals = std::views::iota(std::max(begin_, entries[at].ordinal), entry_end(at));
+  auto found = std::ranges::partition_point(ordinals, [&](std::uint64_t ordinal) {
+    return entries[at].at(ordinal).last_offset() < offset;
+  });
+  std::uint64_t ordinal = found == ordinals.end() ? entry_end(at) : *found;
+  return static_cast<std::size_t>(ordinal - begin_);
 }
 
 std::size_t ExtentsView::find_timestamp(TimestampMs timestamp, std::size_t from) const {
@@ -60,9 +85,8 @@ std::size_t ExtentsView::find_timestamp(TimestampMs timestamp, std::size_t from)
     // The greatest timestamp of the last block is not known.
     if (!is_last(at) && entries[at].max_timestamp < timestamp) continue;
     for (ordinal = std::max(ordinal, entries[at].ordinal); ordinal < entry_end(at); ++ordinal) {
-      const Extent& extent =
-          entries[at].block[static_cast<std::ptrdiff_t>(ordinal - entries[at].ordinal)];
-      if (extent.max_timestamp >= timestamp) return static_cast<std::size_t>(ordinal - begin_);
+      if (entries[at].at(ordinal).max_timestamp >= timestamp)
+        return static_cast<std::size_t>(ordinal - begin_);
     }
   }
   return size();
@@ -78,9 +102,7 @@ std::size_t ExtentsView::find_max_timestamp() const {
       continue;
     }
     for (std::uint64_t o = std::max(begin_, entries[at].ordinal); o < entry_end(at); ++o) {
-      const Extent& extent =
-          entries[at].block[static_cast<std::ptrdiff_t>(o - entries[at].ordinal)];
-      greatest = std::max(greatest, extent.max_timestamp);
+      greatest = std::max(greatest, entries[at].at(o).max_timestamp);
     }
   }
   return find_timestamp(greatest);
@@ -103,16 +125,14 @@ void ExtentList::add_block(Offset base_offset) {
   if (view_.index_ != nullptr) {
     index->entries.reserve(view_.index_->entries.size() + 1);
     index->entries = view_.index_->entries;
-    std::span<const Extent> full(tail_, tail_limit_ - tail_begin_);
-    index->entries.back().max_timestamp =
-        std::ranges::max(full, {}, &Extent::max_timestamp).max_timestamp;
+    pack_last(index->entries, {tail_, tail_limit_ - tail_begin_});
   }
-  std::uint64_t capacity = std::clamp<std::uint64_t>(view_.size(), kMinBlock, kMaxBlock);
+  std::uint64_t capacity = std::clamp<std::uint64_t>(view_.size() / 4, kMinBlock, kMaxBlock);
   auto block = std::make_shared<Extent[]>(capacity);
   tail_ = block.get();
   tail_begin_ = view_.end_;
   tail_limit_ = view_.end_ + capacity;
-  index->entries.push_back({tail_begin_, base_offset, kNoTimestamp, std::move(block)});
+  index->entries.push_back({tail_begin_, base_offset, kNoTimestamp, nullptr, std::move(block)});
   view_.index_ = std::move(index);
 }
 

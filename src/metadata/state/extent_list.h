@@ -2,11 +2,13 @@
 // end and drops from the front; an ExtentsView is an immutable picture of it for any thread, as
 // cheap to copy as a shared_ptr.
 //
-// Extents lie in blocks. A block is written up to its capacity and never changed; a view knows how
-// many extents of the last block it may read, so appending does not disturb it. The list of blocks
-// is copied when a block is added or dropped.
+// Extents lie in blocks. The last block is written up to its capacity; a view knows how many of its
+// extents it may read, so appending does not disturb it. A block that is full is packed, together
+// with the one before while that is small. The list of blocks is copied when a block is added or
+// dropped.
 #pragma once
 #include "metadata/state/extent.h"
+#include "metadata/state/packed_extents.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +24,14 @@ struct ExtentIndex {
     std::uint64_t ordinal;  // of the block's first extent; the partition's first extent ever had 0
     Offset base_offset;     // of the block's first extent
     TimestampMs max_timestamp;  // of all its extents; set when the next block is added
-    std::shared_ptr<Extent[]> block;
+    // One of them.
+    std::shared_ptr<const PackedExtents> packed;
+    std::shared_ptr<const Extent[]> plain;
+
+    [[nodiscard]] Extent at(std::uint64_t extent_ordinal) const {
+      auto i = static_cast<std::size_t>(extent_ordinal - ordinal);
+      return packed != nullptr ? (*packed)[i] : plain[static_cast<std::ptrdiff_t>(i)];
+    }
   };
   std::vector<Entry> entries;
 };
@@ -32,9 +41,9 @@ class ExtentsView {
   [[nodiscard]] bool empty() const { return begin_ == end_; }
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(end_ - begin_); }
   // The extents in order of their offsets; 0 is the oldest that is left.
-  [[nodiscard]] const Extent& operator[](std::size_t i) const;
-  [[nodiscard]] const Extent& front() const { return (*this)[0]; }
-  [[nodiscard]] const Extent& back() const { return (*this)[size() - 1]; }
+  [[nodiscard]] Extent operator[](std::size_t i) const;
+  [[nodiscard]] Extent front() const { return (*this)[0]; }
+  [[nodiscard]] Extent back() const { return (*this)[size() - 1]; }
 
   // The first extent that ends at or after `offset`; size() if there is none.
   [[nodiscard]] std::size_t find(Offset offset) const;

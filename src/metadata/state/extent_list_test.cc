@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace weir::metadata {
 namespace {
 
@@ -93,6 +95,24 @@ TEST(ExtentList, FindsByTimestampInOrderOfOffsets) {
   EXPECT_EQ(list.view().find_max_timestamp(), 1U);
 }
 
+// Extents of several brokers, some of which do not fit beside others in a packed block.
+Extent random_extent(Rng& rng, Offset base) {
+  Extent e = extent(base, static_cast<std::uint32_t>(1 + rng.below(5)),
+                    static_cast<TimestampMs>(rng.below(100000)));
+  e.object.epoch = static_cast<BrokerEpoch>(7 + rng.below(3));
+  e.object.sequence = static_cast<std::int64_t>(rng.below(1'000'000));
+  e.append_time = 1'700'000'000'000 + base;
+  e.byte_offset = static_cast<std::uint32_t>(rng.next());
+  e.byte_length = static_cast<std::uint32_t>(rng.next());
+  e.object_size = static_cast<std::uint32_t>(rng.next());
+  e.leader_epoch = static_cast<LeaderEpoch>(rng.below(2));
+  e.log_append_time = rng.below(4) == 0;
+  if (rng.below(200) == 0) e.max_timestamp = std::numeric_limits<TimestampMs>::max();
+  if (rng.below(200) == 0) e.object.sequence = std::numeric_limits<std::int64_t>::max();
+  if (rng.below(200) == 0) e.last_offset_delta = std::numeric_limits<std::uint32_t>::max();
+  return e;
+}
+
 TEST(ExtentList, AgreesWithAPlainVectorUnderRandomUse) {
   Rng rng(42);
   ExtentList list;
@@ -105,8 +125,7 @@ TEST(ExtentList, AgreesWithAPlainVectorUnderRandomUse) {
       model.erase(model.begin(), model.begin() + static_cast<std::ptrdiff_t>(count));
     } else {
       next += static_cast<Offset>(rng.below(3));
-      Extent e = extent(next, static_cast<std::uint32_t>(1 + rng.below(5)),
-                        static_cast<TimestampMs>(rng.below(100000)));
+      Extent e = random_extent(rng, next);
       next = e.last_offset() + 1;
       list.append(e);
       model.push_back(e);
