@@ -17,7 +17,8 @@ def fuzz(binary, seconds, scratch):
     grown = scratch / name
     grown.mkdir(parents=True, exist_ok=True)
     seeds = [str(CORPUS / name)] if (CORPUS / name).is_dir() else []
-    command = [str(binary), f"-max_total_time={seconds}", "-rss_limit_mb=2048", "-timeout=10", "-print_final_stats=1",
+    command = [str(binary), f"-max_total_time={seconds}", "-rss_limit_mb=2048", "-malloc_limit_mb=256",
+               "-timeout=10", "-print_final_stats=1",
                f"-artifact_prefix={grown}/crash-", str(grown), *seeds]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     units = [line.split()[-1] for line in done.stderr.splitlines() if "number_of_executed_units" in line]

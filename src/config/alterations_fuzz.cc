@@ -20,8 +20,8 @@ using fuzz::require;
 const Machine kMachine{.host_name = "box", .cores = 1};
 
 const BrokerLayers& layers() {
-  static const BrokerLayers kLayers = make_layers(merge_sources({}).value(), kMachine).value();
-  return kLayers;
+  static const BrokerLayers defaults = make_layers(merge_sources({}).value(), kMachine).value();
+  return defaults;
 }
 
 std::vector<Alteration> parse(std::string_view text) {
