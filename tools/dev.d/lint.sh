@@ -2,6 +2,7 @@
 # help: [--all]: formatting, clang-tidy (of changed files, or of all), layers, headers, shell scripts, house rules
 
 dev_lint() {
+  [[ ${1:-changed} =~ ^(changed|--all)$ ]] || die "lint takes --all or nothing, not '$1'"
   need build test
   local scope=${1:-changed} failed=()
   # shellcheck source=tools/dev.d/fmt.sh
