@@ -69,6 +69,22 @@ Task<CreatePartitionsResponse> create_partitions(Broker& broker, const RequestCo
   CreatePartitionsResponse response;
   std::ignore = co_await broker.coordinator.catch_up();
   std::map<std::string_view, int> times;
+  std::int64_t added = 0;
+  auto image = broker.coordinator.image();
+  for (const auto& asked : request.topics) {
+    auto topic = image->topic(asked.name);
+    added += topic ? std::max(asked.count - topic->partition_count(), 0) : 0;
+  }
+  if (added > kMaxPartitionsPerRequest) {
+    for (const auto& asked : request.topics) {
+      response.results.push_back(
+          failed(asked.name, KafkaError::kPolicyViolation,
+                 fmt::format("the request asks for {} more partitions together; at most {} are "
+                             "made at once",
+                             added, kMaxPartitionsPerRequest)));
+    }
+    co_return response;
+  }
   for (const auto& topic : request.topics) ++times[topic.name];
   for (const auto& topic : request.topics) {
     if (times[topic.name] > 1) {

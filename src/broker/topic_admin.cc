@@ -12,8 +12,11 @@ namespace {
 
 using kafka::KafkaError;
 
-constexpr std::size_t kMaxTopicName = 249;
 constexpr std::int32_t kMaxPartitionsPerTopic = 100'000;
+
+std::int64_t partitions_of(const ConfigState& state, const TopicSpec& spec) {
+  return spec.partitions == -1 ? state.broker.new_topics.partitions : std::max(spec.partitions, 0);
+}
 
 TopicOutcome refused(KafkaError error, std::string message) {
   return {.error = error, .message = std::move(message), .id = {}};
@@ -49,7 +52,7 @@ TopicOutcome check(const Broker& broker, const ConfigState& state, const TopicSp
     return refused(valid.error().error, valid.error().message);
   }
   TopicOutcome out;
-  out.partitions = spec.partitions == -1 ? state.broker.new_topics.partitions : spec.partitions;
+  out.partitions = static_cast<std::int32_t>(partitions_of(state, spec));
   out.replication_factor = spec.replication_factor == -1
                                ? state.broker.new_topics.replication_factor
                                : spec.replication_factor;
@@ -99,6 +102,16 @@ Task<std::vector<TopicOutcome>> create_topics(Broker& broker, std::size_t core,
   std::vector<std::size_t> created;  // indexes
   metadata::CreateTopics command;
   const auto state = broker.configs.current(core);
+  std::int64_t partitions = 0;
+  for (const TopicSpec& spec : specs) partitions += partitions_of(*state, spec);
+  if (partitions > kMaxPartitionsPerRequest) {
+    outcomes.assign(specs.size(),
+                    refused(KafkaError::kPolicyViolation,
+                            fmt::format("the request asks for {} partitions together; at most {} "
+                                        "are made at once",
+                                        partitions, kMaxPartitionsPerRequest)));
+    co_return outcomes;
+  }
   for (const TopicSpec& spec : specs) {
     TopicOutcome& outcome = outcomes.emplace_back(check(broker, *state, spec));
     if (outcome.error != KafkaError::kNone) continue;

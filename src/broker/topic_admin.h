@@ -10,6 +10,10 @@
 
 namespace weir::broker {
 
+constexpr std::size_t kMaxTopicName = 249;
+// What one request may make, of all its topics together, as in Kafka.
+constexpr std::int32_t kMaxPartitionsPerRequest = 10'000;
+
 struct TopicSpec {
   std::string name;
   std::int32_t partitions = -1;          // -1: num.partitions
