@@ -43,10 +43,7 @@ FrameReader::FrameReader(Stream& stream, Clock& clock, ByteBudget& budget,
       clock_(clock),
       budget_(budget),
       limits_(limits),
-      deadline_(clock, executor, [this] {
-        timed_out_ = true;
-        stream_.cancel_read();
-      }) {}
+      deadline_(clock, executor, [this] { on_deadline(); }) {}
 
 void FrameReader::stop() {
   stop_.request_stop();
@@ -138,12 +135,25 @@ Task<Status> FrameReader::reserve_part(Reserved& reserved, std::size_t size) {
   co_return Status();
 }
 
+// When the frame must have its next bytes, if it may take `time` and what its bytes earned.
+MonoTime FrameReader::latest(Duration time) const {
+  return started_ + time + std::chrono::seconds(1) * (received_ / limits_.rate_min);
+}
+
+void FrameReader::on_deadline() {
+  const MonoTime now = clock_.now();
+  const MonoTime end = latest(limits_.time_max);
+  if (now < end && budget_.waiting() == 0) {
+    deadline_.set(std::min(end, now + limits_.time_short));
+    return;
+  }
+  timed_out_ = true;
+  stream_.cancel_read();
+}
+
 Task<Result<std::size_t>> FrameReader::fill(MutableBytes into, MutableBytes spill) {
   if (stop_.stop_requested()) co_return cancelled();
-  if (in_frame_) {
-    Duration earned = std::chrono::seconds(1) * (received_ / limits_.rate_min);
-    deadline_.set(started_ + limits_.time_max + earned);
-  }
+  if (in_frame_) deadline_.set(latest(std::min(limits_.time_short, limits_.time_max)));
   Result<std::size_t> count = co_await stream_.read_some(into, spill);
   if (stop_.stop_requested()) co_return cancelled();
   if (in_frame_ && timed_out_) {

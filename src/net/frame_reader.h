@@ -30,6 +30,8 @@ struct FrameLimits {
   // From a frame's first byte to its last: this long, and longer by a second for each `rate_min`
   // bytes that came. Time spent waiting for memory does not count.
   Duration time_max = std::chrono::seconds(30);
+  // Instead of time_max while others wait for memory: slow frames must not keep it from them.
+  Duration time_short = std::chrono::seconds(5);
   ByteCount rate_min = 64_KiB;
 };
 
@@ -63,6 +65,8 @@ class FrameReader {
   Task<Result<Frame>> read_body(std::size_t size);
   Task<Status> reserve_part(Reserved& reserved, std::size_t size);
   Task<Result<std::size_t>> fill(MutableBytes into, MutableBytes spill);
+  [[nodiscard]] MonoTime latest(Duration time) const;
+  void on_deadline();
   std::size_t take_buffered(MutableBytes into);
   void compact();
   [[nodiscard]] std::size_t buffered() const { return end_ - begin_; }

@@ -230,6 +230,28 @@ TEST_F(FrameReaderTest, AFrameMustCompleteInTime) {
   EXPECT_EQ(text(), "timed out: only 3 bytes of a frame came within 30 s");
 }
 
+TEST_F(FrameReaderTest, AFrameMustCompleteSoonerWhileOthersWaitForMemory) {
+  open(100);
+  EXPECT_EQ(ask_text(), "(waits)");
+  send(
+      std::string_view("\0\0\0\x32"
+                       "ab",
+                       6));
+  EXPECT_EQ(budget_->used(), 50U);
+  advance(seconds(6));
+  EXPECT_EQ(text(), "(waits)");
+  std::stop_source stop;
+  auto wait = [](ByteBudget& budget, std::stop_token token) -> Task<void> {
+    co_await budget.reserve(80, std::move(token));
+  };
+  boost::asio::co_spawn(context_, wait(*budget_, stop.get_token()), boost::asio::detached);
+  turn();
+  advance(seconds(5));
+  EXPECT_EQ(text(), "timed out: only 6 bytes of a frame came within 11 s");
+  stop.request_stop();
+  turn();
+}
+
 TEST_F(FrameReaderTest, TheTimeOfOneFrameIsNotTheNextOnes) {
   open();
   for (int i = 0; i < 10; ++i) {
