@@ -3,6 +3,7 @@
 #include "broker/broker.h"
 #include "broker/cluster_view.h"
 #include "broker/configs.h"
+#include "broker/topic_admin.h"
 #include "kafka/protocol/messages/fetch.h"
 
 namespace weir::broker {
@@ -20,6 +21,18 @@ constexpr std::int16_t kZstdVersion = 10;  // before it, clients do not know the
 constexpr std::int16_t kStorageErrorVersion =
     6;  // before it, clients do not know KAFKA_STORAGE_ERROR
 constexpr std::int8_t kReadCommitted = 1;
+
+// A request whose list of partitions is long does not hold its memory for as long as its client
+// likes.
+constexpr std::size_t kManyPartitions = 2'000;
+constexpr std::chrono::milliseconds kManyPartitionsWait = std::chrono::seconds(5);
+
+std::chrono::milliseconds max_wait_of(const FetchRequest& request) {
+  const std::chrono::milliseconds asked(std::max(request.max_wait_ms, 0));
+  std::size_t partitions = 0;
+  for (const auto& topic : request.topics) partitions += topic.partitions.size();
+  return partitions > kManyPartitions ? std::min(asked, kManyPartitionsWait) : asked;
+}
 
 SessionKey key_of(const PartitionFetch& fetch) {
   return {fetch.topic_id, fetch.topic, fetch.partition};
@@ -61,6 +74,13 @@ std::vector<SessionKey> forgotten_of(const FetchRequest& request) {
   return out;
 }
 
+// Every partition has a copy of its topic's name, which no topic's is longer than.
+bool has_long_name(const FetchRequest& request) {
+  const auto is_long = [](const auto& topic) { return topic.topic.size() > kMaxTopicName; };
+  return std::ranges::any_of(request.topics, is_long) ||
+         std::ranges::any_of(request.forgotten_topics_data, is_long);
+}
+
 // What a request says about its session, settled: which partitions to serve, and which session
 // remembers the answer.
 struct SessionPlan {
@@ -74,6 +94,10 @@ struct SessionPlan {
 SessionPlan plan_session(Broker& broker, const RequestContext& context,
                          const FetchRequest& request) {
   SessionPlan plan;
+  if (has_long_name(request)) {
+    plan.error = KafkaError::kInvalidTopicException;
+    return plan;
+  }
   bool is_full =
       request.session_epoch == fetch::kInitialEpoch || request.session_epoch == fetch::kFinalEpoch;
   if (is_full) {
@@ -89,6 +113,8 @@ SessionPlan plan_session(Broker& broker, const RequestContext& context,
     return plan;
   }
   (*session)->update(partitions_of(request, context.version()), forgotten_of(request));
+  if (!request.topics.empty() || !request.forgotten_topics_data.empty())
+    broker.fetch_sessions.recount(request.session_id);
   plan.partitions = (*session)->partitions();
   if (plan.partitions.empty()) {
     broker.fetch_sessions.remove(request.session_id);
@@ -190,13 +216,13 @@ Task<FetchResponse> fetch_records(Broker& broker, const RequestContext& context,
                0));
   auto min_bytes = std::min(static_cast<ByteCount>(std::max(request.min_bytes, 0)), max_bytes);
   bool is_elsewhere = reads_elsewhere(broker, context, request.rack_id);
-  std::vector<PartitionData> data = co_await broker.fetcher.fetch(
-      plan.partitions, {.look_only = is_elsewhere,
-                        .core = context.client.core,
-                        .max_wait = std::chrono::milliseconds(std::max(request.max_wait_ms, 0)),
-                        .min_bytes = min_bytes,
-                        .max_bytes = max_bytes,
-                        .closed = context.closed});
+  std::vector<PartitionData> data =
+      co_await broker.fetcher.fetch(plan.partitions, {.look_only = is_elsewhere,
+                                                      .core = context.client.core,
+                                                      .max_wait = max_wait_of(request),
+                                                      .min_bytes = min_bytes,
+                                                      .max_bytes = max_bytes,
+                                                      .closed = context.closed});
   std::vector<BrokerId> preferred;
   if (is_elsewhere)
     preferred = preferred_brokers(broker, context, request.rack_id, plan.partitions);

@@ -10,6 +10,12 @@ SessionKey key_of(const PartitionFetch& fetch) {
   return {fetch.topic_id, fetch.topic, fetch.partition};
 }
 
+// Nodes of the list and of the map, and the topic's name in both.
+ByteCount bytes_of(const PartitionFetch& fetch) {
+  constexpr ByteCount kNodes = sizeof(PartitionFetch) + sizeof(SessionKey) + 128;
+  return kNodes + 2 * fetch.topic.size();
+}
+
 }  // namespace
 
 SessionEpoch next_epoch(SessionEpoch epoch) {
@@ -19,6 +25,11 @@ SessionEpoch next_epoch(SessionEpoch epoch) {
 std::size_t FetchSession::size() const {
   std::lock_guard lock(mutex_);
   return by_key_.size();
+}
+
+ByteCount FetchSession::bytes() const {
+  std::lock_guard lock(mutex_);
+  return bytes_;
 }
 
 void FetchSession::update(std::span<const PartitionFetch> fetched,
@@ -31,11 +42,13 @@ void FetchSession::update(std::span<const PartitionFetch> fetched,
       continue;
     }
     order_.push_back({.fetch = fetch});
+    bytes_ += bytes_of(fetch);
     by_key_.emplace(key_of(fetch), std::prev(order_.end()));
   }
   for (const SessionKey& key : forgotten) {
     auto at = by_key_.find(key);
     if (at == by_key_.end()) continue;
+    bytes_ -= bytes_of(at->second->fetch);
     order_.erase(at->second);
     by_key_.erase(at);
   }
@@ -77,7 +90,10 @@ void FetchSession::remember(Cached& cached, const PartitionData& data) {
 
 FetchSessionCache::FetchSessionCache(std::size_t shards, SessionLimits limits, Clock& clock,
                                      Rng rng)
-    : limits_(limits), slots_per_shard_((limits.slots + shards - 1) / shards), clock_(clock) {
+    : limits_(limits),
+      memory_(limits.bytes_max),
+      slots_per_shard_((limits.slots + shards - 1) / shards),
+      clock_(clock) {
   for (std::size_t i = 0; i < shards; ++i) {
     shards_.push_back(std::make_unique<Shard>());
     shards_.back()->rng = Rng(rng.next());
@@ -90,9 +106,35 @@ SessionId FetchSessionCache::create(std::size_t shard_index,
   MonoTime now = clock_.now();
   std::lock_guard lock(shard.mutex);
   if (!make_room(shard, session->size(), now)) return kNoSession;
+  const ByteCount bytes = session->bytes();
+  ByteBudget::Reservation memory = memory_.try_reserve(bytes);
+  while (!memory && evict_unused(shard, now)) memory = memory_.try_reserve(bytes);
+  if (!memory) return kNoSession;
   SessionId id = fresh_id(shard, shard_index);
-  shard.slots[id] = {.session = std::move(session), .epoch = 1, .created = now, .used = now};
+  shard.slots[id] = {.session = std::move(session),
+                     .epoch = 1,
+                     .created = now,
+                     .used = now,
+                     .memory = std::move(memory)};
   return id;
+}
+
+bool FetchSessionCache::evict_unused(Shard& shard, MonoTime now) const {
+  auto oldest = std::ranges::min_element(shard.slots, {},
+                                         [](const auto& entry) { return entry.second.used; });
+  if (oldest == shard.slots.end() || now - oldest->second.used <= limits_.evict_after) return false;
+  shard.slots.erase(oldest);
+  return true;
+}
+
+void FetchSessionCache::recount(SessionId id) {
+  Shard& shard = shard_of(id);
+  std::lock_guard lock(shard.mutex);
+  auto at = shard.slots.find(id);
+  if (at == shard.slots.end()) return;
+  at->second.memory.reset();
+  at->second.memory = memory_.try_reserve(at->second.session->bytes());
+  if (!at->second.memory) shard.slots.erase(at);
 }
 
 // The session that was not used for longest goes first, if it is old enough; otherwise the smallest
@@ -100,12 +142,7 @@ SessionId FetchSessionCache::create(std::size_t shard_index,
 bool FetchSessionCache::make_room(Shard& shard, std::size_t new_size, MonoTime now) const {
   if (slots_per_shard_ == 0) return false;
   if (shard.slots.size() < slots_per_shard_) return true;
-  auto oldest = std::ranges::min_element(shard.slots, {},
-                                         [](const auto& entry) { return entry.second.used; });
-  if (now - oldest->second.used > limits_.evict_after) {
-    shard.slots.erase(oldest);
-    return true;
-  }
+  if (evict_unused(shard, now)) return true;
   auto smallest = shard.slots.end();
   for (auto at = shard.slots.begin(); at != shard.slots.end(); ++at) {
     if (now - at->second.created <= limits_.evict_after) continue;

@@ -8,6 +8,7 @@
 #pragma once
 #include "base/error.h"
 #include "fetch/partition_fetch.h"
+#include "runtime/byte_budget.h"
 #include "runtime/clock.h"
 #include "runtime/rng.h"
 
@@ -48,6 +49,8 @@ class FetchSession {
 
   [[nodiscard]] bool uses_topic_ids() const { return uses_topic_ids_; }
   [[nodiscard]] std::size_t size() const;
+  // The memory of its partitions.
+  [[nodiscard]] ByteCount bytes() const;
 
   // Adds or changes `fetched`, removes `forgotten`.
   void update(std::span<const PartitionFetch> fetched, std::span<const SessionKey> forgotten);
@@ -74,10 +77,12 @@ class FetchSession {
   mutable std::mutex mutex_;
   Order order_;
   std::map<SessionKey, Order::iterator> by_key_;
+  ByteCount bytes_ = 0;
 };
 
 struct SessionLimits {
   std::size_t slots = 1000;                        // max.incremental.fetch.session.cache.slots
+  ByteCount bytes_max = 64_MiB;                    // of all sessions
   Duration evict_after = std::chrono::minutes(2);  // min.incremental.fetch.session.eviction.ms
 };
 
@@ -85,14 +90,17 @@ class FetchSessionCache {
  public:
   FetchSessionCache(std::size_t shards, SessionLimits limits, Clock& clock, Rng rng);
 
-  // A new session for a full fetch of `size` partitions, or kNoSession when every slot is taken by
-  // a session that may not be evicted yet.
+  // A new session, or kNoSession when every slot, or the memory, is taken by sessions that may not
+  // be evicted yet.
   SessionId create(std::size_t shard, std::shared_ptr<FetchSession> session);
 
   // The session with this id if `epoch` is the one expected next; its epoch moves on. Errors:
   // FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
   [[nodiscard]] std::expected<std::shared_ptr<FetchSession>, kafka::KafkaError> acquire(
       SessionId id, SessionEpoch epoch, bool uses_topic_ids);
+  // Counts a session anew that was updated. One that has no place any more is forgotten: its client
+  // makes a full fetch.
+  void recount(SessionId id);
   void remove(SessionId id);
   [[nodiscard]] std::size_t size() const;
 
@@ -102,6 +110,7 @@ class FetchSessionCache {
     SessionEpoch epoch = 1;  // expected next
     MonoTime created;
     MonoTime used;
+    ByteBudget::Reservation memory;
   };
   struct Shard {
     mutable std::mutex mutex;
@@ -111,9 +120,11 @@ class FetchSessionCache {
 
   Shard& shard_of(SessionId id) { return *shards_[static_cast<std::size_t>(id) % shards_.size()]; }
   [[nodiscard]] bool make_room(Shard& shard, std::size_t new_size, MonoTime now) const;
+  [[nodiscard]] bool evict_unused(Shard& shard, MonoTime now) const;
   SessionId fresh_id(Shard& shard, std::size_t index) const;
 
   SessionLimits limits_;
+  ByteBudget memory_;  // outlives the slots
   std::size_t slots_per_shard_;
   Clock& clock_;
   std::vector<std::unique_ptr<Shard>> shards_;

@@ -120,5 +120,32 @@ TEST(FetchSessionCache, ZeroSlotsMeanNoSessions) {
   EXPECT_EQ(cache.create(0, session_with(1)), kNoSession);
 }
 
+TEST(FetchSessionCache, SessionsTogetherTakeLimitedMemory) {
+  ManualClock clock;
+  const ByteCount one = session_with(1)->bytes();
+  EXPECT_GT(one, 200U);
+  EXPECT_EQ(session_with(5)->bytes(), 5 * one);
+  FetchSessionCache cache(1, {.slots = 100, .bytes_max = 10 * one}, clock, Rng(1));
+  const SessionId first = cache.create(0, session_with(6));
+  const SessionId second = cache.create(0, session_with(4));
+  EXPECT_NE(second, kNoSession);
+  EXPECT_EQ(cache.create(0, session_with(1)), kNoSession);
+  // One that grows beyond the memory is forgotten, and its memory is free.
+  auto grown = cache.acquire(second, 1, true).value();
+  grown->update(std::vector{fetch_of(4)}, {});
+  cache.recount(second);
+  EXPECT_FALSE(cache.acquire(second, 2, true));
+  EXPECT_NE(cache.create(0, session_with(4)), kNoSession);
+  // One that shrinks makes room.
+  auto shrunk = cache.acquire(first, 1, true).value();
+  shrunk->update({}, std::vector{key_of(0), key_of(1)});
+  cache.recount(first);
+  EXPECT_NE(cache.create(0, session_with(2)), kNoSession);
+  EXPECT_EQ(cache.create(0, session_with(1)), kNoSession);
+  // So do those that nobody uses.
+  clock.advance(seconds(121));
+  EXPECT_NE(cache.create(0, session_with(1)), kNoSession);
+}
+
 }  // namespace
 }  // namespace weir::fetch
