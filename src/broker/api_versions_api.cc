@@ -1,4 +1,4 @@
-// ApiVersions (KIP-35, KIP-511): what this broker serves.
+// ApiVersions (KIP-35, KIP-511, KIP-1242): what this broker serves.
 #include "broker/apis.h"
 #include "broker/broker.h"
 #include "kafka/protocol/messages/api_versions.h"
@@ -11,6 +11,7 @@ using kafka::ApiVersionsResponse;
 using kafka::KafkaError;
 
 constexpr std::int16_t kSoftwareNameVersion = 3;
+constexpr std::int16_t kExpectationVersion = 5;  // the client may say whom it wants to talk to
 constexpr std::size_t kMaxSoftwareName = 256;
 
 // [a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?
@@ -48,23 +49,36 @@ Answer answer_unknown_version(RequestContext context) {
   return answer_with(context, response);
 }
 
-Task<PendingAnswer> start_api_versions(Broker&, RequestContext context, Slice body) {
+// NONE, or why the request is not answered with the table. A client that reached another broker
+// than it expects, or another cluster, must find its brokers anew.
+KafkaError check(const Broker& broker, const RequestContext& context,
+                 const ApiVersionsRequest& request) {
+  if (context.version() < kSoftwareNameVersion) return KafkaError::kNone;
+  if (!is_software_name(request.client_software_name) ||
+      !is_software_name(request.client_software_version)) {
+    return KafkaError::kInvalidRequest;
+  }
+  if (context.version() < kExpectationVersion) return KafkaError::kNone;
+  bool expects_node = request.node_id != -1;
+  if (request.cluster_id.has_value() != expects_node) return KafkaError::kInvalidRequest;
+  if (!expects_node) return KafkaError::kNone;
+  bool is_expected = request.node_id == broker.node_id &&
+                     *request.cluster_id == broker.coordinator.image()->cluster_id.to_string();
+  return is_expected ? KafkaError::kNone : KafkaError::kRebootstrapRequired;
+}
+
+Task<PendingAnswer> start_api_versions(Broker& broker, RequestContext context, Slice body) {
   if (!kafka::find_api(kafka::ApiKey::kApiVersions)->served->has(context.version())) {
     co_return answered(answer_unknown_version(context));
   }
   auto request = kafka::decode<ApiVersionsRequest>(body, context.version());
   if (!request) co_return answered(std::unexpected(request.error()));
-  ApiVersionsResponse response = table();
-  if (context.version() >= kSoftwareNameVersion) {
-    bool is_valid = is_software_name(request->client_software_name) &&
-                    is_software_name(request->client_software_version);
-    if (is_valid) {
-      context.client.software_name = std::string(request->client_software_name);
-      context.client.software_version = std::string(request->client_software_version);
-    } else {
-      response = {};
-      response.error_code = KafkaError::kInvalidRequest;
-    }
+  ApiVersionsResponse response;
+  response.error_code = check(broker, context, *request);
+  if (response.error_code == KafkaError::kNone) {
+    response = table();
+    context.client.software_name = std::string(request->client_software_name);
+    context.client.software_version = std::string(request->client_software_version);
   }
   co_return answered(answer_with(context, response));
 }

@@ -1,6 +1,7 @@
 #include "broker/config_resources.h"
 
 #include "broker/configs.h"
+#include "broker/submit.h"
 #include "broker/topic_admin.h"
 #include "config/alter.h"
 #include "config/group_config.h"
@@ -114,7 +115,7 @@ Task<Checked<void>> change_settings(Broker& broker, std::size_t core, ResourceSe
   metadata::AlterConfigs command = difference(resource, proposed);
   bool is_same = command.sets.empty() && command.deletes.empty();
   if (validate_only || is_same) co_return Checked<void>{};
-  auto applied = co_await broker.coordinator.submit(std::move(command));
+  auto applied = co_await submit_within(broker, std::move(command), kDefaultWait);
   if (!applied) {
     co_return std::unexpected(Rejection{.error = kafka::admin_error(applied.error().code),
                                         .message = applied.error().to_string()});

@@ -29,9 +29,6 @@ class TopicRules {
   [[nodiscard]] const config::TopicConfig& config() const { return config_; }
   [[nodiscard]] kafka::ValidationRules validation(std::int16_t produce_version) const;
   [[nodiscard]] bool stamps_log_append_time() const { return validation_.log_append_time; }
-  [[nodiscard]] bool compresses_with_zstd() const {
-    return config_.compression == config::CompressionType::kZstd;
-  }
 
  private:
   config::TopicConfig config_;

@@ -1,6 +1,7 @@
 // CreatePartitions: more partitions for topics that exist.
 #include "broker/apis.h"
 #include "broker/broker.h"
+#include "broker/submit.h"
 #include "broker/topic_admin.h"
 #include "kafka/error_map.h"
 #include "kafka/protocol/messages/create_partitions.h"
@@ -49,13 +50,13 @@ std::optional<TopicResult> refuse(const metadata::ClusterImage& image,
 }
 
 Task<TopicResult> grow(Broker& broker, const CreatePartitionsRequest::Topic& asked,
-                       bool validate_only) {
+                       bool validate_only, std::chrono::milliseconds wait) {
   auto image = broker.coordinator.image();
   auto topic = image->topic(asked.name);
   if (auto refusal = refuse(*image, topic.get(), asked)) co_return *refusal;
   if (validate_only) co_return TopicResult{.name = std::string(asked.name)};
-  auto applied = co_await broker.coordinator.submit(
-      metadata::CreatePartitions{.topic = topic->id, .count = asked.count});
+  auto applied = co_await submit_within(
+      broker, metadata::CreatePartitions{.topic = topic->id, .count = asked.count}, wait);
   if (!applied)
     co_return failed(asked.name, kafka::admin_error(applied.error().code),
                      applied.error().to_string());
@@ -92,7 +93,8 @@ Task<CreatePartitionsResponse> create_partitions(Broker& broker, const RequestCo
           failed(topic.name, KafkaError::kInvalidRequest, "the request names this topic twice"));
       times[topic.name] = 0;
     } else if (times[topic.name] == 1) {
-      response.results.push_back(co_await grow(broker, topic, request.validate_only));
+      response.results.push_back(
+          co_await grow(broker, topic, request.validate_only, wait_of(request.timeout_ms)));
     }
   }
   co_return response;

@@ -1,6 +1,7 @@
 // CreateTopics: each topic is judged alone.
 #include "broker/apis.h"
 #include "broker/configs.h"
+#include "broker/submit.h"
 #include "broker/topic_admin.h"
 #include "config/describe.h"
 #include "kafka/protocol/messages/create_topics.h"
@@ -114,7 +115,10 @@ Task<CreateTopicsResponse> create(Broker& broker, const RequestContext& context,
       response.topics.push_back(std::move(spec.error()));
     }
   }
-  auto outcomes = co_await create_topics(broker, context.client.core, specs, request.validate_only);
+  auto outcomes = co_await create_topics(broker, specs,
+                                         {.core = context.client.core,
+                                          .validate_only = request.validate_only,
+                                          .wait = wait_of(request.timeout_ms)});
   for (std::size_t i = 0; i < specs.size(); ++i) {
     response.topics.push_back(answer_of(broker, context, specs[i], outcomes[i]));
   }

@@ -2,6 +2,7 @@
 #include "broker/apis.h"
 #include "broker/broker.h"
 #include "broker/configs.h"
+#include "broker/submit.h"
 #include "kafka/error_map.h"
 #include "kafka/protocol/messages/delete_records.h"
 
@@ -52,7 +53,7 @@ Task<DeleteRecordsResponse> delete_records(Broker& broker, const RequestContext&
     }
   }
   if (places.empty()) co_return response;
-  auto applied = co_await broker.coordinator.submit(std::move(command));
+  auto applied = co_await submit_within(broker, std::move(command), wait_of(request.timeout_ms));
   for (std::size_t i = 0; i < places.size(); ++i) {
     auto& out = response.topics[places[i].topic].partitions[places[i].partition];
     out.error_code = applied ? applied->items[i].error : kafka::admin_error(applied.error().code);

@@ -2,6 +2,7 @@
 #include "broker/apis.h"
 #include "broker/broker.h"
 #include "broker/configs.h"
+#include "broker/submit.h"
 #include "kafka/error_map.h"
 #include "kafka/protocol/messages/delete_topics.h"
 
@@ -108,7 +109,7 @@ Task<DeleteTopicsResponse> delete_topics(Broker& broker, const RequestContext& c
     deleting.push_back(target);
   }
   if (deleting.empty()) co_return response;
-  auto applied = co_await broker.coordinator.submit(std::move(command));
+  auto applied = co_await submit_within(broker, std::move(command), wait_of(request.timeout_ms));
   for (std::size_t i = 0; i < deleting.size(); ++i) {
     KafkaError error = applied ? applied->items[i].error : kafka::admin_error(applied.error().code);
     response.responses.push_back(result(deleting[i], error));

@@ -17,7 +17,6 @@ using kafka::FetchResponse;
 using kafka::KafkaError;
 
 constexpr std::int16_t kTopicIdVersion = 13;
-constexpr std::int16_t kZstdVersion = 10;  // before it, clients do not know the codec
 constexpr std::int16_t kStorageErrorVersion =
     6;  // before it, clients do not know KAFKA_STORAGE_ERROR
 constexpr std::int8_t kReadCommitted = 1;
@@ -40,14 +39,17 @@ SessionKey key_of(const PartitionFetch& fetch) {
 
 // In the order of the request; of a partition that stands twice the last counts, in the first's
 // place.
-std::vector<PartitionFetch> partitions_of(const FetchRequest& request, std::int16_t version) {
+std::vector<PartitionFetch> partitions_of(const metadata::ClusterImage& image,
+                                          const FetchRequest& request, std::int16_t version) {
   std::vector<PartitionFetch> out;
   std::map<SessionKey, std::size_t> places;
   for (const auto& topic : request.topics) {
+    auto known = version >= kTopicIdVersion ? image.topic(topic.topic_id) : nullptr;
     for (const auto& partition : topic.partitions) {
       PartitionFetch fetch{.by_id = version >= kTopicIdVersion,
                            .topic_id = topic.topic_id,
                            .topic = std::string(topic.topic),
+                           .known_as = known ? known->name : std::string(),
                            .partition = partition.partition,
                            .fetch_offset = partition.fetch_offset,
                            .log_start_offset = partition.log_start_offset,
@@ -98,11 +100,12 @@ SessionPlan plan_session(Broker& broker, const RequestContext& context,
     plan.error = KafkaError::kInvalidTopicException;
     return plan;
   }
+  auto image = broker.coordinator.image();
   bool is_full =
       request.session_epoch == fetch::kInitialEpoch || request.session_epoch == fetch::kFinalEpoch;
   if (is_full) {
     broker.fetch_sessions.remove(request.session_id);
-    plan.partitions = partitions_of(request, context.version());
+    plan.partitions = partitions_of(*image, request, context.version());
     plan.wants_new_session = request.session_epoch == fetch::kInitialEpoch;
     return plan;
   }
@@ -112,7 +115,7 @@ SessionPlan plan_session(Broker& broker, const RequestContext& context,
     plan.error = session.error();
     return plan;
   }
-  (*session)->update(partitions_of(request, context.version()), forgotten_of(request));
+  (*session)->update(partitions_of(*image, request, context.version()), forgotten_of(request));
   if (!request.topics.empty() || !request.forgotten_topics_data.empty())
     broker.fetch_sessions.recount(request.session_id);
   plan.partitions = (*session)->partitions();
@@ -125,25 +128,16 @@ SessionPlan plan_session(Broker& broker, const RequestContext& context,
   return plan;
 }
 
-KafkaError error_for(const Broker& broker, const RequestContext& context,
-                     const PartitionFetch& fetch, const PartitionData& data) {
-  if (data.error == KafkaError::kKafkaStorageError && context.version() < kStorageErrorVersion) {
-    return KafkaError::kNotLeaderOrFollower;
-  }
-  if (data.error == KafkaError::kNone && context.version() < kZstdVersion) {
-    auto topic = broker.coordinator.image()->topic(fetch.topic);
-    if (topic && broker.configs.of(context.client.core, topic)->compresses_with_zstd())
-      return KafkaError::kUnsupportedCompressionType;
-  }
-  return data.error;
+KafkaError error_for(std::int16_t version, const PartitionData& data) {
+  bool is_too_new = data.error == KafkaError::kKafkaStorageError && version < kStorageErrorVersion;
+  return is_too_new ? KafkaError::kNotLeaderOrFollower : data.error;
 }
 
-FetchResponse::Partition answer_of(const Broker& broker, const RequestContext& context,
-                                   const FetchRequest& request, const PartitionFetch& fetch,
-                                   PartitionData data) {
+FetchResponse::Partition answer_of(const RequestContext& context, const FetchRequest& request,
+                                   const PartitionFetch& fetch, PartitionData data) {
   FetchResponse::Partition out;
   out.partition_index = fetch.partition;
-  out.error_code = error_for(broker, context, fetch, data);
+  out.error_code = error_for(context.version(), data);
   out.high_watermark = data.high_watermark;
   out.last_stable_offset = data.last_stable_offset;
   out.log_start_offset = data.log_start_offset;
@@ -154,6 +148,8 @@ FetchResponse::Partition answer_of(const Broker& broker, const RequestContext& c
                     out.error_code == KafkaError::kUnknownTopicId;
   if (!is_unknown && request.isolation_level != kReadCommitted)
     out.aborted_transactions = std::nullopt;
+  if (data.diverging)
+    out.diverging_epoch = {.epoch = data.diverging->epoch, .end_offset = data.diverging->offset};
   out.records = has_failed ? Chain{} : std::move(data.records);
   return out;
 }
@@ -233,7 +229,7 @@ Task<FetchResponse> fetch_records(Broker& broker, const RequestContext& context,
     const PartitionFetch& fetch = plan.partitions[i];
     bool must_answer = !plan.session || plan.session->must_answer(key_of(fetch), data[i]);
     if (!must_answer && preferred.empty()) continue;
-    auto answer = answer_of(broker, context, request, fetch, std::move(data[i]));
+    auto answer = answer_of(context, request, fetch, std::move(data[i]));
     bool is_readable = answer.error_code == KafkaError::kNone;
     if (!preferred.empty() && is_readable) answer.preferred_read_replica = preferred[i];
     append(response, fetch, std::move(answer));

@@ -2,6 +2,7 @@
 #include "broker/apis.h"
 #include "broker/cluster_view.h"
 #include "broker/configs.h"
+#include "broker/submit.h"
 #include "broker/topic_admin.h"
 #include "kafka/protocol/messages/metadata.h"
 
@@ -85,7 +86,7 @@ Task<std::map<std::string, KafkaError>> auto_create(Broker& broker, std::size_t 
   std::vector<TopicSpec> specs;
   for (const std::string& name : names) specs.push_back({.name = name, .configs = {}});
   std::map<std::string, KafkaError> failed;
-  auto outcomes = co_await create_topics(broker, core, specs, false);
+  auto outcomes = co_await create_topics(broker, specs, {.core = core, .wait = kDefaultWait});
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     KafkaError error = outcomes[i].error;
     if (error == KafkaError::kNone || error == KafkaError::kTopicAlreadyExists) continue;

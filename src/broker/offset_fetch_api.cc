@@ -82,7 +82,7 @@ GroupAnswer answer_group(const Broker& broker, std::string_view id,
   out.group_id = std::string(id);
   auto image = broker.coordinator.image();
   bool is_owner = metadata::live_owner(*image, id) == broker.node_id;
-  out.error_code = id.empty() ? KafkaError::kInvalidGroupId : error;
+  out.error_code = error;
   if (out.error_code == KafkaError::kNone && !is_owner)
     out.error_code = KafkaError::kNotCoordinator;
   if (out.error_code != KafkaError::kNone) {

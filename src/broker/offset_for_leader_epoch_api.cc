@@ -18,16 +18,10 @@ void answer(const metadata::PartitionView& view, LeaderEpoch current,
             OffsetForLeaderEpochResponse::Partition& out) {
   out.error_code = fetch::check_leader_epoch(asked.current_leader_epoch, current);
   if (out.error_code != KafkaError::kNone) return;
-  if (asked.leader_epoch < 0 || asked.leader_epoch > current) return;  // unknown: -1, -1
-  // Records carry an earlier epoch than the leader's.
-  out.leader_epoch = std::min(asked.leader_epoch, view.leader_epoch);
-  out.end_offset = view.high_watermark;
-  // The epochs of extents do not fall: the first extent of a later epoch starts where the asked one
-  // ended.
-  for (std::size_t i = view.extents.size();
-       i > 0 && view.extents[i - 1].leader_epoch > out.leader_epoch; --i) {
-    out.end_offset = view.extents[i - 1].base_offset;
-  }
+  auto end = fetch::end_of_epoch(view, current, asked.leader_epoch);
+  if (!end) return;  // unknown: -1, -1
+  out.leader_epoch = end->epoch;
+  out.end_offset = end->offset;
 }
 
 Task<OffsetForLeaderEpochResponse> offsets_for_epochs(Broker& broker, const RequestContext&,

@@ -68,9 +68,6 @@ void take(ProduceCall& call, const TopicRules& rules, const metadata::TopicImage
     if (is_of_log) out.log_start_offset = topic.partition(in.index)->view().log_start;
     return reject(out, std::move(verdict.error()));
   }
-  if (verdict->transactional) {
-    return reject(out, KafkaError::kInvalidTxnState, "this broker does not serve transactions yet");
-  }
   call.batches.push_back({.batch = {.partition = {topic.id, in.index},
                                     .bytes = std::move(verdict->batch),
                                     .log_append_time = rules.stamps_log_append_time()}});
@@ -89,6 +86,29 @@ bool has_unknown(const metadata::ClusterImage& image, const ProduceRequest& requ
       return found->partition(partition.index) == nullptr;
     });
   });
+}
+
+// Whether some partition's batch is part of a transaction, as far as its header can be read.
+bool has_transactional_batch(const ProduceRequest& request) {
+  auto is_transactional = [](const ProduceRequest::PartitionData& partition) {
+    Bytes bytes = partition.records.value_or(Slice{}).bytes();
+    if (bytes.size() < kafka::kBatchHeaderSize) return false;
+    kafka::RecordBatchView batch(bytes);
+    return batch.magic() == kafka::kBatchMagic && batch.is_transactional();
+  };
+  return std::ranges::any_of(request.topic_data, [&](const ProduceRequest::TopicData& topic) {
+    return std::ranges::any_of(topic.partition_data, is_transactional);
+  });
+}
+
+// Transactions are not served: nobody is allowed to write in one, and as in Kafka nothing of such a
+// request is written.
+void refuse_topic(const ProduceRequest::TopicData& in, ProduceResponse::TopicResponse& out) {
+  for (const ProduceRequest::PartitionData& partition : in.partition_data) {
+    auto& answer = out.partition_responses.emplace_back();
+    answer.index = partition.index;
+    reject(answer, KafkaError::kTransactionalIdAuthorizationFailed);
+  }
 }
 
 void take_topic(Broker& broker, ProduceCall& call, const ProduceRequest::TopicData& in,
@@ -155,11 +175,16 @@ Task<PendingAnswer> start_produce(Broker& broker, RequestContext context, Slice 
   // Another broker may have created what is unknown here.
   if (has_unknown(*broker.coordinator.image(), *request, context.version() >= kTopicIdVersion))
     std::ignore = co_await broker.coordinator.catch_up();
+  bool is_transactional = has_transactional_batch(*request);
   for (const ProduceRequest::TopicData& topic : request->topic_data) {
     auto& out = call->response.responses.emplace_back();
     out.topic_id = topic.topic_id;
     out.name = std::string(topic.name);
-    take_topic(broker, *call, topic, out, call->response.responses.size() - 1);
+    if (is_transactional) {
+      refuse_topic(topic, out);
+    } else {
+      take_topic(broker, *call, topic, out, call->response.responses.size() - 1);
+    }
   }
   auto write = std::make_shared<produce::PendingWrite>(call->batches.size(), context.reservation);
   for (std::size_t i = 0; i < call->batches.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include "broker/configs.h"
 #include "broker/ids.h"
+#include "broker/submit.h"
 #include "config/topic_config.h"
 #include "kafka/error_map.h"
 
@@ -96,12 +97,12 @@ bool are_replicas(const metadata::ClusterImage& image, const std::vector<BrokerI
          std::ranges::all_of(distinct, [&](BrokerId id) { return image.brokers.contains(id); });
 }
 
-Task<std::vector<TopicOutcome>> create_topics(Broker& broker, std::size_t core,
-                                              std::vector<TopicSpec> specs, bool validate_only) {
+Task<std::vector<TopicOutcome>> create_topics(Broker& broker, std::vector<TopicSpec> specs,
+                                              CreateOptions options) {
   std::vector<TopicOutcome> outcomes;
   std::vector<std::size_t> created;  // indexes
   metadata::CreateTopics command;
-  const auto state = broker.configs.current(core);
+  const auto state = broker.configs.current(options.core);
   std::int64_t partitions = 0;
   for (const TopicSpec& spec : specs) partitions += partitions_of(*state, spec);
   if (partitions > kMaxPartitionsPerRequest) {
@@ -116,12 +117,12 @@ Task<std::vector<TopicOutcome>> create_topics(Broker& broker, std::size_t core,
     TopicOutcome& outcome = outcomes.emplace_back(check(broker, *state, spec));
     if (outcome.error != KafkaError::kNone) continue;
     metadata::NewTopic topic = new_topic(broker, spec, outcome);
-    if (validate_only) continue;
+    if (options.validate_only) continue;
     command.topics.push_back(std::move(topic));
     created.push_back(outcomes.size() - 1);
   }
   if (created.empty()) co_return outcomes;
-  auto result = co_await broker.coordinator.submit(std::move(command));
+  auto result = co_await submit_within(broker, std::move(command), options.wait);
   for (std::size_t i = 0; i < created.size(); ++i) {
     TopicOutcome& outcome = outcomes[created[i]];
     KafkaError error = KafkaError::kNone;

@@ -36,8 +36,14 @@ struct TopicOutcome {
 [[nodiscard]] bool are_replicas(const metadata::ClusterImage& image,
                                 const std::vector<BrokerId>& brokers);
 
-// Outcome i is for spec i. `core` is the caller's. With `validate_only` nothing is created.
-Task<std::vector<TopicOutcome>> create_topics(Broker& broker, std::size_t core,
-                                              std::vector<TopicSpec> specs, bool validate_only);
+struct CreateOptions {
+  std::size_t core = 0;              // the caller's
+  bool validate_only = false;        // nothing is created
+  std::chrono::milliseconds wait{};  // REQUEST_TIMED_OUT after it; topics may be created yet
+};
+
+// Outcome i is for spec i.
+Task<std::vector<TopicOutcome>> create_topics(Broker& broker, std::vector<TopicSpec> specs,
+                                              CreateOptions options);
 
 }  // namespace weir::broker

@@ -10,10 +10,10 @@ SessionKey key_of(const PartitionFetch& fetch) {
   return {fetch.topic_id, fetch.topic, fetch.partition};
 }
 
-// Nodes of the list and of the map, and the topic's name in both.
+// Nodes of the list and of the map, the topic's name in both, and the one it is known as.
 ByteCount bytes_of(const PartitionFetch& fetch) {
   constexpr ByteCount kNodes = sizeof(PartitionFetch) + sizeof(SessionKey) + 128;
-  return kNodes + 2 * fetch.topic.size();
+  return kNodes + 2 * fetch.topic.size() + fetch.known_as.size();
 }
 
 }  // namespace
@@ -38,7 +38,13 @@ void FetchSession::update(std::span<const PartitionFetch> fetched,
   for (const PartitionFetch& fetch : fetched) {
     auto at = by_key_.find(key_of(fetch));
     if (at != by_key_.end()) {
-      at->second->fetch = fetch;
+      PartitionFetch& known = at->second->fetch;
+      bytes_ -= bytes_of(known);
+      std::string known_as = std::move(known.known_as);
+      known = fetch;
+      // The first name stays: the topic may be gone by now.
+      if (!known_as.empty()) known.known_as = std::move(known_as);
+      bytes_ += bytes_of(known);
       continue;
     }
     order_.push_back({.fetch = fetch});
@@ -67,7 +73,8 @@ bool FetchSession::must_answer(const SessionKey& key, const PartitionData& data)
   auto at = by_key_.find(key);
   if (at == by_key_.end()) return true;
   Cached& cached = *at->second;
-  bool must = !data.records.empty() || data.high_watermark != cached.answered_high_watermark ||
+  bool must = !data.records.empty() || data.diverging ||
+              data.high_watermark != cached.answered_high_watermark ||
               data.log_start_offset != cached.answered_log_start ||
               data.error != kafka::KafkaError::kNone;
   remember(cached, data);

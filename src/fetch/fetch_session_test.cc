@@ -66,6 +66,16 @@ TEST(FetchSession, AfterAnErrorThePartitionIsNamedAgain) {
   EXPECT_FALSE(session->must_answer(key_of(0), watermark(5)));
 }
 
+TEST(FetchSession, ATopicKeepsTheNameThatItHadFirst) {
+  FetchSession session(true);
+  PartitionFetch fetch = fetch_of(0);
+  fetch.known_as = "first";
+  session.update(std::vector{fetch}, {});
+  fetch.known_as = "";
+  session.update(std::vector{fetch}, {});
+  EXPECT_EQ(session.partitions()[0].known_as, "first");
+}
+
 TEST(FetchSession, PartitionsWithRecordsMoveToTheEnd) {
   auto session = session_with(3);
   PartitionData data = watermark(1);

@@ -85,6 +85,7 @@ void Fetcher::resolve(Target& target, const metadata::ClusterImage& image) const
   const PartitionFetch& request = target.request;
   target.topic = request.by_id ? image.topic(request.topic_id) : image.topic(request.topic);
   target.id = {target.topic ? target.topic->id : TopicId{}, request.partition};
+  target.was_created_anew = request.by_id && !target.topic && image.topic(request.known_as);
 }
 
 void Fetcher::look_at(Target& target) const {
@@ -98,13 +99,18 @@ void Fetcher::look_at(Target& target) const {
     bool is_unknown_id = request.by_id && (!target.topic || cell != nullptr);
     target.data.error =
         is_unknown_id ? KafkaError::kUnknownTopicId : KafkaError::kUnknownTopicOrPartition;
+    if (target.was_created_anew) target.data.error = KafkaError::kInconsistentTopicId;
     return;
   }
-  target.data.error =
-      check_leader_epoch(request.current_leader_epoch, coordinator_.image()->membership);
+  const LeaderEpoch epoch = coordinator_.image()->membership;
+  target.data.error = check_leader_epoch(request.current_leader_epoch, epoch);
   if (target.data.error != KafkaError::kNone) return;
-  if (request.fetch_offset < target.view.log_start ||
-      request.fetch_offset > target.view.high_watermark) {
+  auto last = end_of_epoch(target.view, epoch, request.last_fetched_epoch);
+  if (last && request.fetch_offset > last->offset) target.data.diverging = last;
+  bool is_out_of_range = request.fetch_offset < target.view.log_start ||
+                         request.fetch_offset > target.view.high_watermark;
+  bool is_unheard_of = request.last_fetched_epoch >= 0 && !last;
+  if (is_unheard_of || (is_out_of_range && !target.data.diverging)) {
     target.data.error = KafkaError::kOffsetOutOfRange;
     return;
   }
@@ -122,6 +128,10 @@ Fetcher::Survey Fetcher::survey(std::vector<Target>& targets, const FetchOptions
     if (is_unknown(target.data.error)) continue;
     out.has_partitions = true;
     if (target.data.error != KafkaError::kNone) {
+      out.has_error = true;
+      continue;
+    }
+    if (target.data.diverging) {
       out.has_error = true;
       continue;
     }
@@ -190,7 +200,8 @@ Fetcher::Plan Fetcher::plan_reads(std::vector<Target>& targets, ByteCount max_by
   Plan plan{.max_bytes = max_bytes};
   for (Target& target : targets) {
     target.extents.clear();
-    if (target.data.error != KafkaError::kNone || plan.bytes >= max_bytes) continue;
+    bool has_answer = target.data.error != KafkaError::kNone || target.data.diverging;
+    if (has_answer || plan.bytes >= max_bytes) continue;
     auto wanted = static_cast<ByteCount>(std::max(target.request.max_bytes, 0));
     ByteCount limit = std::min(wanted, max_bytes - plan.bytes);
     target.extents =

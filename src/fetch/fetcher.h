@@ -48,6 +48,7 @@ class Fetcher {
     PartitionFetch request;
     TopicPartition id;
     std::shared_ptr<const metadata::TopicImage> topic;  // null: unknown
+    bool was_created_anew = false;  // its id is gone, and its name is that of another topic
     metadata::PartitionView view;
     PartitionData data;
     std::vector<metadata::Extent> extents;

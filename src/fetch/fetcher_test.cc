@@ -219,6 +219,35 @@ TEST_F(FetcherTest, ALookHasNoRecordsAndDoesNotWait) {
   EXPECT_TRUE(waiting->has_value());
 }
 
+// KIP-595: who says which epoch it read last learns where its log differs, at once.
+TEST_F(FetcherTest, AReaderPastTheEndOfItsEpochIsToldWhereItEnds) {
+  commit(0, {batch_of({1, 2})});
+  FetchOptions patient{.max_wait = milliseconds(500), .min_bytes = 1000, .max_bytes = 1 << 20};
+  PartitionFetch ahead = at(5);
+  ahead.last_fetched_epoch = 0;
+  PartitionFetch unheard_of = at(1);
+  unheard_of.last_fetched_epoch = 4;
+  auto got = fetch({ahead, unheard_of}, patient);
+  EXPECT_EQ(got[0].error, KafkaError::kNone);
+  EXPECT_EQ(got[0].diverging, (EpochEnd{.epoch = 0, .offset = 2}));
+  EXPECT_TRUE(got[0].records.empty());
+  EXPECT_EQ(got[1].error, KafkaError::kOffsetOutOfRange);
+  PartitionFetch in_step = at(1);
+  in_step.last_fetched_epoch = 0;
+  EXPECT_EQ(bases(fetch({in_step})[0]), std::vector<Offset>{0});
+  auto waits = start({ahead}, patient);
+  EXPECT_TRUE(waits->has_value());
+}
+
+TEST_F(FetcherTest, ATopicThatWasCreatedAnewIsNotTheOneThatWasMeant) {
+  PartitionFetch old = at(0);
+  old.topic_id = {9, 9};
+  old.known_as = "t";
+  EXPECT_EQ(fetch({old})[0].error, KafkaError::kInconsistentTopicId);
+  old.known_as = "gone";
+  EXPECT_EQ(fetch({old})[0].error, KafkaError::kUnknownTopicId);
+}
+
 TEST_F(FetcherTest, OutOfRangeIsNotSaidWithoutTheLog) {
   coordinator_.set_failure(Error{ErrorCode::kUnavailable, "down"});
   EXPECT_EQ(fetch({at(7)})[0].error, KafkaError::kOffsetNotAvailable);

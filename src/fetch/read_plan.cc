@@ -28,4 +28,18 @@ kafka::KafkaError check_leader_epoch(LeaderEpoch requested, LeaderEpoch current)
   return requested > current ? kafka::KafkaError::kUnknownLeaderEpoch : kafka::KafkaError::kNone;
 }
 
+std::optional<EpochEnd> end_of_epoch(const metadata::PartitionView& view, LeaderEpoch current,
+                                     LeaderEpoch epoch) {
+  if (epoch < 0 || epoch > current) return std::nullopt;
+  // Records carry an earlier epoch than the leader's.
+  EpochEnd end{.epoch = std::min(epoch, view.leader_epoch), .offset = view.high_watermark};
+  // The epochs of extents do not fall: the first extent of a later epoch starts where the asked one
+  // ended.
+  for (std::size_t i = view.extents.size(); i > 0 && view.extents[i - 1].leader_epoch > end.epoch;
+       --i) {
+    end.offset = view.extents[i - 1].base_offset;
+  }
+  return end;
+}
+
 }  // namespace weir::fetch

@@ -21,4 +21,9 @@ namespace weir::fetch {
 // earlier epoch is no reason to refuse anything, since every broker serves every partition.
 [[nodiscard]] kafka::KafkaError check_leader_epoch(LeaderEpoch requested, LeaderEpoch current);
 
+// The end of the largest epoch of records that is no later than `epoch`: where the next one begins,
+// and the high watermark for the last. Nothing for an epoch later than `current`, the leader's.
+[[nodiscard]] std::optional<EpochEnd> end_of_epoch(const metadata::PartitionView& view,
+                                                   LeaderEpoch current, LeaderEpoch epoch);
+
 }  // namespace weir::fetch

@@ -99,7 +99,7 @@ Task<DescribeGroupsResponse> GroupCoordinator::describe(const DescribeGroupsRequ
                     std::int16_t asked_version) -> Task<DescribeGroupsResponse> {
     DescribeGroupsResponse response;
     for (const std::string& id : ids) {
-      KafkaError error = id.empty() ? KafkaError::kInvalidGroupId : co_await self->check_owner(id);
+      KafkaError error = co_await self->check_owner(id);
       if (error != KafkaError::kNone) {
         response.groups.push_back(missing(id, 0));
         response.groups.back().error_code = error;
@@ -125,7 +125,6 @@ Task<DeleteGroupsResponse> GroupCoordinator::remove(const DeleteGroupsRequest& r
 }
 
 Task<KafkaError> GroupCoordinator::remove_group(std::string group_id) {
-  if (group_id.empty()) co_return KafkaError::kInvalidGroupId;
   auto [error, group] = co_await hold(group_id, Missing::kIsNone);
   if (error != KafkaError::kNone) co_return error;
   if (!group || group->is(GroupState::kDead)) co_return KafkaError::kGroupIdNotFound;

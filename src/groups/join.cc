@@ -124,8 +124,8 @@ void GroupCoordinator::join_known(const GroupPtr& group, Joiner& joiner) {
   joiner.reply.set(group->joined(member));
 }
 
-// A static member that lost its id (KIP-345): it gets a new one and, if nothing else changed, its
-// old place.
+// A static member that lost its id (KIP-345): it gets a new one and, if the group's protocol stays,
+// its old place.
 void GroupCoordinator::join_returning_static(const GroupPtr& group, Joiner& joiner,
                                              const std::string& old_id) {
   std::string old_leader = group->leader();
@@ -135,16 +135,12 @@ void GroupCoordinator::join_returning_static(const GroupPtr& group, Joiner& join
   member.client_host = joiner.client.host;
   if (!group->is(GroupState::kStable)) return update_member(group, member, joiner);
   std::string protocol = group->protocol();
-  bool is_same_metadata = std::ranges::equal(
-      member.metadata_for(protocol).bytes(),
-      std::ranges::find(joiner.protocols, protocol, &MemberProtocol::name) == joiner.protocols.end()
-          ? Bytes{}
-          : std::ranges::find(joiner.protocols, protocol, &MemberProtocol::name)->metadata.bytes());
   member.protocols = joiner.protocols;
   member.session_timeout_ms = joiner.session_timeout_ms;
   member.rebalance_timeout_ms = joiner.rebalance_timeout_ms;
-  if (!is_same_metadata || group->choose_protocol() != protocol)
-    return update_member(group, member, joiner);
+  // As in Kafka, other metadata alone is no reason: what a consumer owned before it restarted is
+  // part of it.
+  if (group->choose_protocol() != protocol) return update_member(group, member, joiner);
   keep_alive(group, member);
   tasks_.spawn(executor_,
                finish_static_return(group, id, old_leader, joiner.version, joiner.reply));

@@ -6,6 +6,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <numeric>
+
 namespace weir::groups {
 
 using kafka::KafkaError;
@@ -55,6 +57,16 @@ struct CommitPlan {
   }
 };
 
+// How Kafka counts the length of metadata: in the units of UTF-16.
+std::size_t utf16_length(std::string_view utf8) {
+  auto units = [](char c) {
+    auto byte = static_cast<unsigned char>(c);
+    bool continues = (byte & 0xC0U) == 0x80U;
+    return std::size_t{continues ? 0U : byte >= 0xF0U ? 2U : 1U};
+  };
+  return std::transform_reduce(utf8.begin(), utf8.end(), std::size_t{0}, std::plus<>(), units);
+}
+
 KafkaError check_partition(const metadata::TopicImage* topic,
                            const OffsetCommitRequest::Partition& partition, std::int16_t version,
                            std::size_t metadata_max) {
@@ -65,7 +77,7 @@ KafkaError check_partition(const metadata::TopicImage* topic,
   if (topic->partition(partition.partition_index) == nullptr) {
     return KafkaError::kUnknownTopicOrPartition;
   }
-  bool is_too_long = partition.committed_metadata.value_or("").size() > metadata_max;
+  bool is_too_long = utf16_length(partition.committed_metadata.value_or("")) > metadata_max;
   return is_too_long ? KafkaError::kOffsetMetadataTooLarge : KafkaError::kNone;
 }
 
