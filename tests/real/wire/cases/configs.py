@@ -149,3 +149,106 @@ def case_every_topic_config_can_be_set(t):
     for key, value in values.items():
         change(t, key, topic, [(key, SET, value)])
     now(t, "all", topic)
+
+
+def case_default_values_of_a_broker(t):
+    """The limits that clients meet."""
+    node = str(t.describe(t.topic())["partitions"][0]["leader_id"])
+    names = ["message.max.bytes", "log.segment.bytes", "log.retention.ms", "log.retention.hours", "log.retention.bytes",
+             "log.cleaner.delete.retention.ms", "log.message.timestamp.after.max.ms", "log.message.timestamp.before.max.ms",
+             "offset.metadata.max.bytes", "offsets.retention.minutes", "offsets.retention.check.interval.ms",
+             "group.min.session.timeout.ms", "group.max.session.timeout.ms", "group.max.size", "producer.id.expiration.ms",
+             "max.incremental.fetch.session.cache.slots", "connections.max.idle.ms", "socket.request.max.bytes",
+             "fetch.max.bytes", "auto.create.topics.enable", "delete.topic.enable", "num.partitions",
+             "default.replication.factor", "compression.type", "log.message.timestamp.type"]
+    answer = t.main.call("DescribeConfigs", 4, {"resources": [resource(BROKER, node, names)]})
+    for config in sorted(answer["results"][0]["configs"], key=lambda one: one["name"]):
+        t.note(config["name"], config["value"])
+
+
+def case_other_kinds_of_resources(t):
+    describe(t, "client metrics", "x", None, kind=16)
+    describe(t, "group", t.name("g"), ["consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"], kind=32)
+    describe(t, "no group name", "", None, kind=32)
+    describe(t, "all brokers", "", None, kind=BROKER)
+
+
+def case_several_resources(t):
+    """Each has its own verdict, and stands where it was asked for."""
+    topic = t.topic(retention_ms=5)
+    answer = t.main.call("DescribeConfigs", 4, {"resources": [
+        resource(TOPIC, t.name("none"), None), resource(TOPIC, topic, ["retention.ms"]), resource(BROKER, "777", None),
+        resource(TOPIC, topic, ["retention.bytes"])]})
+    t.note("errors", [[one["error_code"], one["resource_type"], len(one["configs"])] for one in answer["results"]])
+    changes = [{"name": "retention.ms", "config_operation": SET, "value": "6"}]
+    bad = [{"name": "retention.ms", "config_operation": SET, "value": "x"}]
+    t.ask("change", "IncrementalAlterConfigs", 1, {"validate_only": False, "resources": [
+        {"resource_type": TOPIC, "resource_name": topic, "configs": changes},
+        {"resource_type": TOPIC, "resource_name": t.name("none"), "configs": changes}]})
+    t.ask("same twice", "IncrementalAlterConfigs", 1, {"validate_only": False, "resources": [
+        {"resource_type": TOPIC, "resource_name": topic, "configs": bad},
+        {"resource_type": TOPIC, "resource_name": topic, "configs": changes}]})
+
+
+def case_alter_in_every_version(t):
+    topic = t.topic()
+    for version in range(3):
+        alter(t, f"v{version}", topic, [("retention.ms", str(5 + version))], version=version)
+        now(t, f"after v{version}", topic)
+    for version in range(2):
+        change(t, f"incremental v{version}", topic, [("retention.ms", SET, str(9 + version))], version=version)
+        now(t, f"after incremental v{version}", topic)
+
+
+def until(t, kind, name, key, value):
+    """Waits until a config has the value; a KRaft broker shows a change a moment after it is answered."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        answer = t.main.call("DescribeConfigs", 4, {"resources": [resource(kind, name, [key])]})
+        if [one["value"] for one in answer["results"][0]["configs"]] == [value]:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{key} of {name} does not become {value}: {answer}")
+
+
+def chain(t, label, kind, name, key):
+    """Notes a config's value and source, and its synonyms in the order in which they came."""
+    answer = t.main.call("DescribeConfigs", 4, {"resources": [resource(kind, name, [key])], "include_synonyms": True})
+    t.note(label, [[one["value"], one["config_source"], [[s["name"], s["value"], s["source"]] for s in one["synonyms"]]]
+                   for one in answer["results"][0]["configs"]])
+
+
+def case_synonyms_in_their_order(t):
+    """The topic's own value, then the broker's, the one for all brokers, the default."""
+    topic = t.topic(max_message_bytes=1_000_001)
+    node = str(t.describe(topic)["partitions"][0]["leader_id"])
+    try:
+        change(t, "for all brokers", "", [("message.max.bytes", SET, "1000002")], kind=BROKER)
+        change(t, "for the broker", node, [("message.max.bytes", SET, "1000003")], kind=BROKER)
+        until(t, BROKER, node, "message.max.bytes", "1000003")
+        chain(t, "topic", TOPIC, topic, "max.message.bytes")
+        chain(t, "broker", BROKER, node, "message.max.bytes")
+        chain(t, "all brokers", BROKER, "", "message.max.bytes")
+        change(t, "topic without its own", topic, [("max.message.bytes", DELETE, None)])
+        until(t, TOPIC, topic, "max.message.bytes", "1000003")
+        chain(t, "topic then", TOPIC, topic, "max.message.bytes")
+    finally:
+        change(t, "for the broker no more", node, [("message.max.bytes", DELETE, None)], kind=BROKER)
+        change(t, "for all brokers no more", "", [("message.max.bytes", DELETE, None)], kind=BROKER)
+    until(t, TOPIC, topic, "max.message.bytes", "1048588")
+    chain(t, "topic at last", TOPIC, topic, "max.message.bytes")
+
+
+def case_broker_configs_that_cannot_change(t):
+    node = str(t.describe(t.topic())["partitions"][0]["leader_id"])
+    change(t, "read only", node, [("auto.create.topics.enable", SET, "false")], kind=BROKER, validate_only=True)
+    change(t, "unknown broker", "777", [("message.max.bytes", SET, "5")], kind=BROKER, validate_only=True)
+    change(t, "bad value", node, [("message.max.bytes", SET, "x")], kind=BROKER, validate_only=True)
+
+
+def case_password_is_not_told(t):
+    node = str(t.describe(t.topic())["partitions"][0]["leader_id"])
+    answer = t.main.call("DescribeConfigs", 4, {"resources": [resource(BROKER, node, None)]})
+    told = [one["name"] for one in answer["results"][0]["configs"] if one["is_sensitive"] and one["value"] is not None]
+    t.note("told", told)
+    t.note("some are sensitive", any(one["is_sensitive"] for one in answer["results"][0]["configs"]))

@@ -146,8 +146,44 @@ def case_order_of_the_answer(t):
     t.ask("ask", "Fetch", 12, body, ordered=True)
 
 
-def case_zstd_needs_version_ten(t):
+def with_last_epoch(topic, offset, last, **options):
+    body = bodies.fetch(topic, {0: offset}, **options)
+    body["topics"][0]["partitions"][0]["last_fetched_epoch"] = last
+    return body
+
+
+def case_last_fetched_epoch(t):
+    """Consumers do not send it; who does learns where its log differs (KIP-595)."""
     topic = t.topic()
-    data = bytes.fromhex("28b52ffd040041000010000000026100c0c1b57e")  # any bytes do: the broker refuses before it looks
-    answer = t.main.call("Produce", 9, bodies.produce(topic, {0: batch(["a"], attributes=4, compress=lambda raw: data)}))
-    t.note("not a record", answer["responses"][0]["partition_responses"][0]["error_code"] != 0)
+    t.put(topic, ["a", "b"])
+    epoch = t.epoch(topic)
+    for label, offset, last in (("the current", 1, epoch), ("the current at the end", 2, epoch), ("later", 1, epoch + 5),
+                                ("the current past the end", 9, epoch)):
+        t.ask(label, "Fetch", 12, with_last_epoch(topic, offset, last), ordered=True)
+
+
+def case_rack_of_a_client(t):
+    """Without a replica in the client's rack there is none to prefer."""
+    topic = t.topic()
+    t.put(topic, ["a"])
+    for version in (11, 12):
+        ask(t, f"v{version}", topic, {0: 0}, version, rack_id="rack-1")
+
+
+def case_debugging_consumer(t):
+    topic = t.topic()
+    t.put(topic, ["a"])
+    for version in (4, 12):
+        ask(t, f"v{version}", topic, {0: 0}, version, replica_id=-2)
+
+
+def case_waiting_is_bounded(t):
+    topic = t.topic()
+    timed(t, "a negative wait", topic, {0: 0}, max_wait_ms=-1)
+    timed(t, "negative bytes", topic, {0: 0}, max_wait_ms=600, min_bytes=-1)
+    timed(t, "no bytes at all", topic, {0: 0}, max_wait_ms=600, max_bytes=0)
+    t.put(topic, ["a"])
+    timed(t, "no bytes at all with data", topic, {0: 0}, max_wait_ms=600, max_bytes=0)
+    timed(t, "newer epoch", topic, {0: 1}, max_wait_ms=600, epoch=t.epoch(topic) + 1)
+    timed(t, "read committed", topic, {0: 1}, max_wait_ms=600, isolation_level=1)
+

@@ -98,3 +98,55 @@ def case_order_moves_to_the_back(t):
     session = ask(t, "full", topic, {0: 0, 1: 0, 2: 0}, (0, 0), **options)["session_id"]
     for number in range(1, 4):
         ask(t, f"next {number}", topic, {}, (session, number), **options)
+
+
+def case_watermark_moves_without_records(t):
+    """A partition that no record fits for is named when its end moved."""
+    topic = t.topic(partitions=2)
+    options = {"max_bytes": 10}
+    session = ask(t, "full", topic, {0: 0, 1: 0}, (0, 0), **options)["session_id"]
+    t.put(topic, ["a"], 0)
+    t.put(topic, ["b"], 1)
+    ask(t, "only one fits", topic, {}, (session, 1), **options)
+
+
+def case_recreated_topic(t):
+    topic = t.topic()
+    identity = {"topic_id": t.topic_id(topic)}
+    by_id = ask(t, "full by id", identity, {0: 0}, (0, 0), version=13)["session_id"]
+    by_name = ask(t, "full by name", topic, {0: 0}, (0, 0))["session_id"]
+    t.main.call("DeleteTopics", 5, {"topic_names": [topic], "timeout_ms": 5000})
+    t.wait_gone(topic)
+    t.topic()
+    t.put(topic, ["a"])
+    ask(t, "old id", identity, {}, (by_id, 1), version=13)
+    ask(t, "new id beside", {"topic_id": t.topic_id(topic)}, {0: 0}, (by_id, 2), version=13)
+    ask(t, "same name", topic, {}, (by_name, 1))
+
+
+def case_odd_session_requests(t):
+    topic = t.topic()
+    session = ask(t, "full", topic, {0: 0}, (0, 0))["session_id"]
+    ask(t, "epoch -2", topic, {}, (session, -2))
+    ask(t, "negative id", topic, {}, (-5, 1))
+    ask(t, "full for an unknown id", topic, {0: 0}, (123_456_789, 0))
+    ask(t, "close with partitions", topic, {0: 0}, (session, -1))
+    ask(t, "closed", topic, {}, (session, 1))
+    ask(t, "close an unknown id", topic, {0: 0}, (123_456_789, -1))
+    ask(t, "close nothing", topic, {}, (0, -1))
+
+
+def case_old_versions_have_no_sessions(t):
+    topic = t.topic()
+    ask(t, "v6", topic, {0: 0}, (0, 0), version=6)
+    ask(t, "v7", topic, {0: 0}, (0, 0), version=7)
+
+
+def case_partition_that_comes_to_be(t):
+    topic = t.topic()
+    session = ask(t, "full", topic, {0: 0, 1: 0}, (0, 0))["session_id"]
+    t.main.call("CreatePartitions", 3, {"timeout_ms": 5000, "validate_only": False, "topics": [
+        {"name": topic, "count": 2, "assignments": None}]})
+    t.wait_for(topic, 2)
+    ask(t, "now it is there", topic, {}, (session, 1))
+    ask(t, "quiet", topic, {}, (session, 2))

@@ -204,3 +204,137 @@ def case_offsets_of_subscribed_topics_stay(t):
     join_new(t, "worker", connect, protocol_type="connect")
     t.ask("other type of group", "OffsetDelete", 0, {"group_id": connect, "topics": [
         {"name": topic, "partitions": [{"partition_index": 0}]}]})
+
+
+def case_static_member_by_version(t):
+    """From version 9 on a leader that returns is told that it leads, but need not assign anew."""
+    for version in (5, 8, 9):
+        group = t.coordinate(t.name(f"g{version}"))
+        first = t.ask(f"v{version} joins", "JoinGroup", version, bodies.join(group, instance="i1"))
+        t.ask(f"v{version} syncs", "SyncGroup", 3, bodies.sync(group, first["member_id"], first["generation_id"],
+                                                               [(first["member_id"], b"all")], instance="i1"))
+        t.ask(f"v{version} returns", "JoinGroup", version, bodies.join(group, instance="i1"))
+        t.ask(f"v{version} returns with other metadata", "JoinGroup", version, bodies.join(
+            group, protocols=(("range", b"new"),), instance="i1"))
+
+
+def case_fenced_instance(t):
+    topic, group = t.topic(), t.coordinate(t.name("g"))
+    first = t.main.call("JoinGroup", 9, bodies.join(group, instance="i1"))
+    old, generation = first["member_id"], first["generation_id"]
+    t.main.call("SyncGroup", 5, bodies.sync(group, old, generation, [(old, b"all")], instance="i1"))
+    t.main.call("JoinGroup", 9, bodies.join(group, instance="i1"))
+    t.ask("beats", "Heartbeat", 4, bodies.beat(group, old, generation, "i1"))
+    t.ask("syncs", "SyncGroup", 5, bodies.sync(group, old, generation, instance="i1"))
+    for version in (7, 9):
+        t.ask(f"commits v{version}", "OffsetCommit", version, bodies.commit(group, topic, {0: 1}, old, generation, instance="i1"))
+    t.ask("leaves", "LeaveGroup", 5, {"group_id": group, "members": [{"member_id": old, "group_instance_id": "i1"}]})
+    t.ask("beats without its name", "Heartbeat", 4, bodies.beat(group, old, generation))
+
+
+def case_no_group_id(t):
+    topic = t.topic()
+    t.ask("beat", "Heartbeat", 4, bodies.beat("", "m", 1))
+    t.ask("sync", "SyncGroup", 5, bodies.sync("", "m", 1))
+    for version in (2, 5):
+        body = {"member_id": "m"} if version < 3 else {"members": [{"member_id": "m"}]}
+        t.ask(f"leave v{version}", "LeaveGroup", version, {"group_id": "", **body})
+    t.ask("forget", "OffsetDelete", 0, {"group_id": "", "topics": []})
+    # Old consumers commit without naming a group: such a group has no members, but offsets.
+    t.ask("commit", "OffsetCommit", 8, bodies.commit("", topic, {0: 1}))
+    t.ask("commit of a member", "OffsetCommit", 8, bodies.commit("", topic, {0: 1}, "m", 1))
+    named = [{"name": topic, "partition_indexes": [0]}]
+    t.ask("fetch", "OffsetFetch", 7, bodies.offset_fetch("", topic, [0]))
+    t.ask("fetch of several", "OffsetFetch", 8, {"groups": [{"group_id": "", "topics": named}]})
+    for version in (5, 6):
+        describe(t, f"describe v{version}", "", version=version)
+    t.ask("delete", "DeleteGroups", 2, {"groups_names": [""]})
+    t.ask("fetch then", "OffsetFetch", 7, bodies.offset_fetch("", topic, [0]))
+    describe(t, "describe then", "", version=6)
+
+
+def case_described_while_it_rebalances(t):
+    group = t.coordinate(t.name("g"))
+    first, generation = lone_member(t, group)
+    other = t.connect("other")
+    second = t.main.call("JoinGroup", 9, bodies.join(group))["member_id"]
+    other.send("JoinGroup", 9, bodies.join(group, second))
+    wait_for_state(t, group, "PreparingRebalance")
+    describe(t, "preparing", group)
+    for version in (4, 5):
+        answer = t.main.call("ListGroups", version, {"states_filter": ["PreparingRebalance"]})
+        t.note(f"listed v{version}", [one for one in answer["groups"] if one["group_id"] == group])
+    t.ask("sync of one", "SyncGroup", 5, bodies.sync(group, first, generation))
+    t.ask("sync of the new one", "SyncGroup", 5, bodies.sync(group, second, generation))
+    t.ask("delete", "DeleteGroups", 2, {"groups_names": [group]})
+    t.main.call("JoinGroup", 9, bodies.join(group, first))
+    other.recv()
+
+
+def case_empty_group_answers(t):
+    topic, group = t.topic(), t.coordinate(t.name("g"))
+    member, generation = lone_member(t, group)
+    t.main.call("LeaveGroup", 5, {"group_id": group, "members": [{"member_id": member}]})
+    t.ask("beat", "Heartbeat", 4, bodies.beat(group, member, generation))
+    t.ask("sync", "SyncGroup", 5, bodies.sync(group, member, generation))
+    t.ask("join", "JoinGroup", 9, bodies.join(group, member))
+    t.ask("leave", "LeaveGroup", 5, {"group_id": group, "members": [{"member_id": member}]})
+    t.ask("commit with generation", "OffsetCommit", 8, bodies.commit(group, topic, {0: 1}, member, generation))
+    t.ask("commit from outside", "OffsetCommit", 8, bodies.commit(group, topic, {0: 2}))
+    t.ask("commit with a member only", "OffsetCommit", 8, bodies.commit(group, topic, {0: 3}, member))
+    t.ask("stored", "OffsetFetch", 7, bodies.offset_fetch(group, topic, [0]))
+
+
+def case_session_bounds(t):
+    group = t.coordinate(t.name("g"))
+    for timeout in (5999, 6000, 1_800_000, 1_800_001):
+        t.ask(str(timeout), "JoinGroup", 9, bodies.join(group, session_timeout_ms=timeout))
+
+
+def case_errors_by_version(t):
+    group, unknown = t.coordinate(t.name("g")), t.name("unknown")
+    lone_member(t, group)
+    for where, name in (("a group", group), ("no group", unknown)):
+        for version in range(10):
+            t.ask(f"join {where} v{version}", "JoinGroup", version, bodies.join(name, "nobody"))
+            t.ask(f"mismatch {where} v{version}", "JoinGroup", version, bodies.join(name, "nobody", protocol_type=""))
+        for version in range(6):
+            t.ask(f"sync {where} v{version}", "SyncGroup", version, bodies.sync(name, "nobody", 1))
+            body = {"member_id": "nobody"} if version < 3 else {"members": [{"member_id": "nobody"}]}
+            t.ask(f"leave {where} v{version}", "LeaveGroup", version, {"group_id": name, **body})
+        for version in range(5):
+            t.ask(f"beat {where} v{version}", "Heartbeat", version, bodies.beat(name, "nobody", 1))
+
+
+def case_many_leave_at_once(t):
+    group = t.coordinate(t.name("g"))
+    member, _ = lone_member(t, group)
+    for version in (3, 4):
+        t.ask(f"v{version}", "LeaveGroup", version, {"group_id": group, "members": [
+            {"member_id": "nobody"}, {"member_id": member}, {"member_id": "", "group_instance_id": "none"}]}, ordered=True)
+
+
+def case_opaque_metadata(t):
+    """Other clients than consumers put what they like into their metadata and assignments."""
+    group = t.coordinate(t.name("g"))
+    noise = bytes(range(256)) * 3
+    joined = join_new(t, "worker", group, protocol_type="connect", protocols=(("eager", noise), ("other", b"")))
+    t.ask("syncs", "SyncGroup", 5, bodies.sync(group, joined["member_id"], joined["generation_id"],
+                                               [(joined["member_id"], noise[::-1])], protocol_type="connect",
+                                               protocol_name=joined["protocol_name"]))
+    describe(t, "described", group)
+
+
+def case_pending_member_expires(t):
+    """An id that was given out and not used is forgotten after its session; static members are no exception."""
+    group, static = t.coordinate(t.name("g")), t.coordinate(t.name("static"))
+    first = t.main.call("JoinGroup", 9, bodies.join(static, instance="i1", session_timeout_ms=6000))
+    t.main.call("SyncGroup", 5, bodies.sync(static, first["member_id"], 1, [(first["member_id"], b"all")], instance="i1"))
+    given = t.ask("gets an id", "JoinGroup", 9, bodies.join(group, session_timeout_ms=6000))["member_id"]
+    left = t.ask("gets another", "JoinGroup", 9, bodies.join(group, session_timeout_ms=6000))["member_id"]
+    t.ask("leaves before it joined", "LeaveGroup", 5, {"group_id": group, "members": [{"member_id": left}]})
+    t.ask("joins after that", "JoinGroup", 9, bodies.join(group, left, session_timeout_ms=6000))
+    time.sleep(7.5)
+    t.ask("joins too late", "JoinGroup", 9, bodies.join(group, given, session_timeout_ms=6000))
+    t.ask("static member comes back too late", "Heartbeat", 4, bodies.beat(static, first["member_id"], 1, "i1"))
+    describe(t, "static members expire too", static)

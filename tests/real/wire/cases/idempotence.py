@@ -111,3 +111,70 @@ def case_delete_records_keeps_the_producer(t):
         {"partition_index": 0, "offset": -1}]}], "timeout_ms": 5000})
     send(t, "next", topic, pid, 0, 1)
     send(t, "first again", topic, pid, 0, 0)
+
+
+def case_init_again(t):
+    """Without a transactional id there is nothing to go on with: the id is new, whatever was."""
+    first = t.producer_id()
+    for version in (3, 4, 5):
+        answer = t.ask(f"v{version}", "InitProducerId", version, {"transactional_id": None, "transaction_timeout_ms": 60_000,
+                                                                  "producer_id": first, "producer_epoch": 2})
+        t.note(f"v{version} is new", answer["producer_id"] != first)
+
+
+def case_init_timeouts(t):
+    """They are for transactions only."""
+    t.producer_id()
+    for timeout in (0, -1, 1, 2**31 - 1):
+        answer = t.main.call("InitProducerId", 4, {"transactional_id": None, "transaction_timeout_ms": timeout})
+        t.note(str(timeout), answer["error_code"])
+
+
+def case_older_than_the_last_five(t):
+    topic, pid = t.topic(), t.producer_id()
+    for sequence in range(0, 14, 2):
+        send(t, f"first {sequence}", topic, pid, 0, sequence, 2)
+    for sequence in (0, 2, 4, 12):
+        send(t, f"again {sequence}", topic, pid, 0, sequence, 2)
+    send(t, "next", topic, pid, 0, 14)
+
+
+def case_higher_epoch_then_duplicate(t):
+    topic, pid = t.topic(), t.producer_id()
+    send(t, "epoch 0", topic, pid, 0, 0)
+    send(t, "epoch 3", topic, pid, 3, 0)
+    send(t, "epoch 3 again", topic, pid, 3, 0)
+    send(t, "epoch 0 again", topic, pid, 0, 0)
+    for version in (3, 7, 8):
+        send(t, f"epoch 2 v{version}", topic, pid, 2, 1, version=version)
+        send(t, f"gap v{version}", topic, pid, 3, 9, version=version)
+    send(t, "greatest epoch", topic, pid, 32767, 0)
+
+
+def case_gap_behind_in_one_request(t):
+    """Two partitions of one request: each has its own sequence and its own verdict."""
+    topic, pid = t.topic(partitions=2), t.producer_id()
+    t.ask("one has a gap", "Produce", 9, bodies.produce(topic, {0: batch(["a"], producer=(pid, 0, 0)),
+                                                                1: batch(["b"], producer=(pid, 0, 0))}))
+    t.ask("then", "Produce", 9, bodies.produce(topic, {0: batch(["a"], producer=(pid, 0, 5)),
+                                                       1: batch(["b"], producer=(pid, 0, 1))}))
+
+
+def case_recreated_topic_forgets_producers(t):
+    topic, pid = t.topic(), t.producer_id()
+    send(t, "first", topic, pid, 0, 0)
+    t.main.call("DeleteTopics", 5, {"topic_names": [topic], "timeout_ms": 5000})
+    t.wait_gone(topic)
+    t.topic()
+    send(t, "first again", topic, pid, 0, 0)
+    send(t, "in the new one", topic, pid, 0, 1)
+
+
+def case_two_connections_share_a_sequence(t):
+    topic, pid = t.topic(), t.producer_id()
+    other = t.connect("other")
+    for sequence in range(4):
+        connection = other if sequence % 2 else t.main
+        t.ask(f"sequence {sequence}", "Produce", 9, bodies.produce(
+            topic, {0: batch(["a"], producer=(pid, 0, sequence))}), connection)
+    t.ask("again", "Produce", 9, bodies.produce(topic, {0: batch(["a"], producer=(pid, 0, 3))}))

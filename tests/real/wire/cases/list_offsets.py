@@ -1,7 +1,7 @@
 """ListOffsets."""
 import time
 
-from .. import bodies
+from .. import batches, bodies
 from ..case import FIRST_TIMESTAMP as T0
 
 
@@ -130,3 +130,38 @@ def case_read_committed(t):
     t.put(topic, ["a", "b"])
     for when in (-1, -2, -3, T0):
         ask(t, str(when), topic, [(0, when)], 7, 1)
+
+
+def case_append_time_of_a_later_batch(t):
+    """All records of a batch have its stamp: the first one is found."""
+    topic = t.topic(message_timestamp_type="LogAppendTime")
+    t.put(topic, ["a", (10, None, b"b")])
+    time.sleep(0.05)
+    t.put(topic, [(5, None, b"c"), (90, None, b"d")])
+    answer = t.main.call("Fetch", 12, bodies.fetch(topic, {0: 0}))
+    stamps = [one["max_timestamp"] for one in batches.read(answer["responses"][0]["partitions"][0]["records"])]
+    for label, when in (("first", stamps[0]), ("after the first", stamps[0] + 1), ("second", stamps[1]),
+                        ("after the second", stamps[1] + 1)):
+        ask(t, label, topic, [(0, when)])
+    ask(t, "greatest", topic, [(0, -3)])
+
+
+def case_greatest_time_that_the_client_did_not_set(t):
+    topic = t.topic()
+    t.put(topic, ["a", (50, None, b"b"), (20, None, b"c")], max_timestamp=-1)
+    t.put(topic, ["d", (10, None, b"e")], max_timestamp=T0 + 10_000)
+    ask(t, "greatest", topic, [(0, -3)])
+    ask(t, "+11", topic, [(0, T0 + 11)])
+    ask(t, "+51", topic, [(0, T0 + 51)])
+
+
+def case_debugging_consumer(t):
+    topic = t.topic()
+    t.put(topic, ["a"])
+    for when in (-1, -2):
+        t.ask(str(when), "ListOffsets", 7, {**bodies.list_offsets(topic, [(0, when)]), "replica_id": -2})
+
+
+def case_no_topics(t):
+    for version in (1, 7):
+        t.ask(f"v{version}", "ListOffsets", version, {"replica_id": -1, "isolation_level": 0, "topics": []})

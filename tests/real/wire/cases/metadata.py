@@ -1,4 +1,5 @@
 """Metadata, DescribeTopicPartitions, DescribeCluster."""
+import time
 
 ZERO = "0" * 32
 
@@ -96,3 +97,63 @@ def case_describe_cluster(t):
     t.ask("operations", "DescribeCluster", 1, {"endpoint_type": 1, "include_cluster_authorized_operations": True})
     t.ask("controllers", "DescribeCluster", 1, {"endpoint_type": 2})
     t.ask("unknown endpoint type", "DescribeCluster", 1, {"endpoint_type": 7})
+
+
+def case_auto_creation_by_version(t):
+    """Before version 4 there is no flag: a name that is asked for is created."""
+    for version in range(6):
+        name = t.name(f"v{version}")
+        t.main.call("Metadata", version, {"topics": [{"name": name}], "allow_auto_topic_creation": True})
+        t.wait_for(name, 1)
+        ask_for(t, f"v{version}", version, [name])
+
+
+def case_no_auto_creation_when_not_allowed(t):
+    name = t.name("none")
+    for version in (4, 8, 12):
+        ask_for(t, f"v{version}", version, [name])
+    time.sleep(0.3)
+    t.note("after", t.describe(name)["error_code"])
+
+
+def case_creation_is_only_for_names(t):
+    t.ask("unknown id", "Metadata", 12, {"topics": [{"topic_id": "12" * 16, "name": None}], "allow_auto_topic_creation": True})
+
+
+def case_the_cluster_tells_one_story(t):
+    """The same cluster, controller and brokers by every API, and the leaders and coordinators among them."""
+    topic, group = t.topic(partitions=4), t.coordinate(t.name("g"))
+    seen, leaders = set(), set()
+    for connection in (t.main, t.connect(), t.connect()):
+        for version in (7, 12):
+            answer = connection.call("Metadata", version, {"topics": [{"name": topic}], "allow_auto_topic_creation": False})
+            seen.add((answer["cluster_id"], answer["controller_id"],
+                      tuple((one["node_id"], one["host"], one["port"]) for one in answer["brokers"])))
+            leaders.add(tuple((one["leader_id"], one["leader_epoch"]) for one in sorted(
+                answer["topics"][0]["partitions"], key=lambda one: one["partition_index"])))
+    t.note("metadata answers", {"clusters": len(seen), "leaders": len(leaders)})
+    (cluster, controller, brokers), = seen
+    nodes = {node for node, _, _ in brokers}
+    t.note("controller is a broker", controller in nodes)
+    t.note("leaders are brokers", {leader for leader, _ in leaders.pop()} <= nodes)
+    described = t.main.call("DescribeCluster", 1, {"endpoint_type": 1})
+    t.note("DescribeCluster", {"cluster": described["cluster_id"] == cluster, "controller": described["controller_id"] in nodes,
+                               "brokers": brokers == tuple((one["broker_id"], one["host"], one["port"])
+                                                           for one in described["brokers"])})
+    found = t.main.call("FindCoordinator", 3, {"key": group, "key_type": 0})
+    t.note("FindCoordinator", (found["node_id"], found["host"], found["port"]) in brokers)
+    found = t.main.call("FindCoordinator", 4, {"coordinator_keys": [group], "key_type": 0})["coordinators"][0]
+    t.note("FindCoordinator of several", (found["node_id"], found["host"], found["port"]) in brokers)
+
+
+def case_null_topics_by_version(t):
+    """Null is everything from version 1 on."""
+    topic = t.topic()
+    for version in (1, 4, 9, 12, 13):
+        answer = t.main.call("Metadata", version, {"topics": None})
+        t.note(f"v{version}", [one["error_code"] for one in answer["topics"] if one["name"] == topic])
+
+
+def case_rebootstrap_is_not_asked_for(t):
+    answer = t.main.call("Metadata", 13, {"topics": []})
+    t.note("v13", answer["error_code"])

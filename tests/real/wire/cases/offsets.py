@@ -1,4 +1,6 @@
 """FindCoordinator, OffsetCommit, OffsetFetch, OffsetDelete of groups without members."""
+import time
+
 from .. import bodies
 
 
@@ -117,3 +119,76 @@ def case_deleting_a_topic_drops_its_offsets(t):
     t.note("gone", t.wait_gone(topic))
     t.topic()
     t.ask("offsets", "OffsetFetch", 7, bodies.offset_fetch(group, topic, [0]))
+
+
+def case_find_coordinator_of_other_kinds(t):
+    for version in (1, 3, 4, 6):
+        key = {"key": "x"} if version < 4 else {"coordinator_keys": ["x"]}
+        t.ask(f"unknown kind v{version}", "FindCoordinator", version, {**key, "key_type": 9})
+    t.ask("share before its version", "FindCoordinator", 5, {"coordinator_keys": ["x"], "key_type": 2})
+    t.ask("share with a bad key", "FindCoordinator", 6, {"coordinator_keys": ["x", "g:t"], "key_type": 2})
+    t.coordinate(t.name("g"))
+    t.ask("no name", "FindCoordinator", 3, {"key": "", "key_type": 0})
+    t.ask("no name among others", "FindCoordinator", 4, {"coordinator_keys": ["", t.name("g")], "key_type": 0})
+
+
+def case_generation_of_no_group(t):
+    topic = t.topic()
+    for version in (2, 8, 9):
+        t.ask(f"v{version}", "OffsetCommit", version, bodies.commit(t.coordinate(t.name(f"g{version}")), topic, {0: 1}, "m", 3))
+    t.ask("unknown member without generation", "OffsetCommit", 8, bodies.commit(t.coordinate(t.name("h")), topic, {0: 1}, "m"))
+
+
+def case_same_partition_twice(t):
+    topic, group = t.topic(), t.coordinate(t.name("g"))
+    body = bodies.commit(group, topic, {0: 1})
+    body["topics"] += bodies.commit(group, topic, {0: 2})["topics"]
+    t.ask("commit", "OffsetCommit", 8, body, ordered=True)
+    t.ask("fetch", "OffsetFetch", 7, bodies.offset_fetch(group, topic, [0, 0]))
+
+
+def case_several_groups(t):
+    topic, groups = t.topic(), [t.coordinate(t.name(f"g{number}")) for number in range(3)]
+    for number, group in enumerate(groups):
+        t.main.call("OffsetCommit", 8, bodies.commit(group, topic, {0: number}, metadata=f"of {number}"))
+    asked = [{"group_id": groups[2], "topics": None},
+             {"group_id": groups[0], "topics": [{"name": topic, "partition_indexes": [0, 3]}]},
+             {"group_id": t.name("nobody"), "topics": [{"name": topic, "partition_indexes": [0]}]}]
+    for version in (8, 9):
+        t.ask(f"v{version}", "OffsetFetch", version, {"groups": asked}, ordered=True)
+    t.ask("stable", "OffsetFetch", 8, {"groups": asked[:1], "require_stable": True})
+
+
+def case_metadata_comes_back_as_it_was(t):
+    topic, group = t.topic(), t.coordinate(t.name("g"))
+    for number, text in enumerate(("", " ", "{\"a\": 1}", "ä€😀", "a\0b", "x" * 4096, "ä" * 2048, "ä" * 2049)):
+        t.ask(f"commit {number}", "OffsetCommit", 8, bodies.commit(group, topic, {0: number}, metadata=text))
+        answer = t.main.call("OffsetFetch", 7, bodies.offset_fetch(group, topic, [0]))
+        t.note(f"same {number}", answer["topics"][0]["partitions"][0]["metadata"] == text)
+
+
+def case_retention_of_a_commit(t):
+    """Old versions say how long; it does not matter at once."""
+    topic, group = t.topic(), t.coordinate(t.name("g"))
+    for version in (2, 4):
+        t.ask(f"v{version}", "OffsetCommit", version, {**bodies.commit(group, topic, {0: version}), "retention_time_ms": 60_000})
+    t.ask("stored", "OffsetFetch", 7, bodies.offset_fetch(group, topic, [0]))
+
+
+def case_greatest_offsets_and_epochs(t):
+    topic, group = t.topic(), t.coordinate(t.name("g"))
+    for offset, epoch in ((2**63 - 1, 2**31 - 1), (0, 0), (5, -1)):
+        t.ask(f"commit {offset}", "OffsetCommit", 8, bodies.commit(group, topic, {0: offset}, epoch=epoch))
+        answer = t.main.call("OffsetFetch", 7, bodies.offset_fetch(group, topic, [0]))["topics"][0]["partitions"][0]
+        t.note(f"fetch {offset}", [answer["committed_offset"], answer["committed_leader_epoch"]])
+
+
+def case_deleted_topic_with_offsets_of_a_live_group(t):
+    topic, other, group = t.topic(), t.topic("other"), t.coordinate(t.name("g"))
+    for name in (topic, other):
+        t.main.call("OffsetCommit", 8, bodies.commit(group, name, {0: 7}))
+    t.main.call("DeleteTopics", 5, {"topic_names": [topic], "timeout_ms": 5000})
+    t.note("gone", t.wait_gone(topic))
+    time.sleep(0.3)
+    t.ask("all offsets", "OffsetFetch", 7, bodies.offset_fetch(group))
+    t.ask("v8", "OffsetFetch", 8, {"groups": [{"group_id": group, "topics": None}]})

@@ -194,10 +194,12 @@ def case_several_topics_and_partitions(t):
 
 
 def case_transactional_batches_need_an_id(t):
-    topic = t.topic()
-    data = batch(["a"], attributes=0x10, producer=(5, 0, 0))
-    answer = t.main.call("Produce", 9, bodies.produce(topic, {0: data}))
-    t.note("refused", answer["responses"][0]["partition_responses"][0]["error_code"] != 0)
+    topic = t.topic(partitions=2)
+    body = bodies.produce(topic, {0: batch(["a"], attributes=0x10, producer=(5, 0, 0)), 1: batch(["b"]), 9: batch(["c"])})
+    for version in (3, 9):
+        t.ask(f"v{version}", "Produce", version, body)
+    t.ask("nothing was written", "ListOffsets", 6, bodies.list_offsets(topic, [(0, -1), (1, -1)]))
+    t.ask("id without a transaction", "Produce", 9, bodies.produce(topic, {1: batch(["b"])}, transactional_id="t"))
 
 
 def case_pipelined_batches_keep_their_order(t):
@@ -207,3 +209,39 @@ def case_pipelined_batches_keep_their_order(t):
     offsets = [t.main.recv()["responses"][0]["partition_responses"][0]["base_offset"] for _ in range(20)]
     t.note("offsets", {"list": str(offsets)})
     t.ask("stored", "Fetch", 12, bodies.fetch(topic, {0: 0}))
+
+
+def case_offsets_of_many_producers_are_dense(t):
+    topic, connections = t.topic(), [t.connect(f"c{number}") for number in range(5)]
+    for number in range(10):
+        for connection in connections:
+            connection.send("Produce", 9, bodies.produce(topic, {0: batch(["x"] * (number % 3 + 1))}))
+    answers = [connection.recv()["responses"][0]["partition_responses"][0] for _ in range(10) for connection in connections]
+    t.note("errors", sorted({one["error_code"] for one in answers}))
+    t.note("different offsets", len({one["base_offset"] for one in answers}))
+    answer = t.main.call("Fetch", 12, bodies.fetch(topic, {0: 0}))
+    found = batches.read(answer["responses"][0]["partitions"][0]["records"])
+    t.note("stored where it was said", sorted(one["base_offset"] for one in answers) == [one["base_offset"] for one in found])
+    offsets = [one["base_offset"] + delta for one in found for delta in range(one["last_offset_delta"] + 1)]
+    t.note("dense", offsets == list(range(len(offsets))))
+
+
+def case_deleted_topic(t):
+    topic = t.topic()
+    identity = {"topic_id": t.topic_id(topic)}
+    t.main.call("DeleteTopics", 5, {"topic_names": [topic], "timeout_ms": 5000})
+    t.wait_gone(topic)
+    send(t, "by name", topic, batch(["a"]))
+    t.ask("by id", "Produce", 13, bodies.produce(identity, {0: batch(["a"])}))
+
+
+def case_acks_none_with_invalid_batch_closes(t):
+    topic = t.topic()
+    connection = t.connect()
+    connection.send_frame(codec.encode_request("Produce", 9, bodies.produce(topic, {0: batch(["a"], crc=1)}, 0), 1))
+    t.ask("next", "ListOffsets", 6, bodies.list_offsets(topic, [(0, -2)]), connection)
+
+
+def case_no_topics(t):
+    for version in (3, 9, 13):
+        t.ask(f"v{version}", "Produce", version, {"transactional_id": None, "acks": -1, "timeout_ms": 1000, "topic_data": []})

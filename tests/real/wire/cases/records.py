@@ -69,3 +69,22 @@ def case_offset_for_leader_epoch(t):
 def case_offset_for_leader_epoch_of_an_empty_partition(t):
     topic = t.topic()
     epochs(t, "current", topic, [(0, t.epoch(topic))])
+
+
+def case_offset_for_leader_epoch_after_delete(t):
+    topic = t.topic()
+    t.put(topic, ["a", "b", "c"])
+    delete(t, "delete", topic, [(0, 3)])
+    epochs(t, "current", topic, [(0, t.epoch(topic))])
+
+
+def case_delete_records_of_several(t):
+    first, second = t.topic("a", partitions=2), t.topic("b")
+    for topic, partition in ((first, 0), (first, 1), (second, 0)):
+        t.put(topic, ["x", "y"], partition)
+    t.ask("three", "DeleteRecords", 2, {"timeout_ms": 5000, "topics": [
+        {"name": first, "partitions": [{"partition_index": 1, "offset": 1}, {"partition_index": 0, "offset": 9}]},
+        {"name": second, "partitions": [{"partition_index": 0, "offset": -1}]},
+        {"name": t.name("none"), "partitions": [{"partition_index": 0, "offset": 0}]}]})
+    for topic in (first, second):
+        t.ask("start of one" if topic == first else "start of the other", "ListOffsets", 6, bodies.list_offsets(topic, [(0, -2)]))

@@ -161,3 +161,48 @@ def case_create_partitions(t):
     t.note("partitions", len(t.describe(topic)["partitions"]))
     t.put(topic, ["a"], partition=5)
     t.ask("new partition", "ListOffsets", 6, bodies.list_offsets(topic, [(5, -1)]))
+
+
+def case_create_longest_name(t):
+    create(t, "249", 7, create_topic((t.name("n") + "x" * 249)[:249]))
+
+
+def case_create_internal_looking_names(t):
+    for name in ("_x", "__x", "-x", "x.y", "X"):
+        create(t, name, 7, create_topic(t.name("t") + name))
+
+
+def case_create_and_delete_at_once(t):
+    """What was answered is true for the next request of the same connection."""
+    for number in range(3):
+        topic = t.topic()
+        delete(t, f"delete {number}", 6, topic)
+        t.note(f"gone {number}", t.wait_gone(topic))
+        delete(t, f"again {number}", 6, topic)
+
+
+def case_delete_several(t):
+    first, second = t.topic("a"), t.topic("b")
+    delete(t, "two and an unknown one", 5, first, t.name("none"), second)
+    t.note("gone", [t.wait_gone(first), t.wait_gone(second)])
+
+
+def case_create_validate_only_tells_what_is_wrong(t):
+    for label, topic in (("name", create_topic("a b")), ("partitions", create_topic(t.name("t"), 0)),
+                         ("replicas", create_topic(t.name("t"), 1, 0)),
+                         ("config", create_topic(t.name("t"), 1, 1, {"retention.ms": "x"}))):
+        create(t, label, 7, topic, validate_only=True)
+    create(t, "v2", 2, create_topic(t.name("t"), 3), validate_only=True)
+
+
+def case_create_throttling_configs(t):
+    """kafka-reassign-partitions sets them."""
+    create(t, "ask", 7, create_topic(t.name("t"), 1, 1, {"leader.replication.throttled.replicas": "*",
+                                                        "follower.replication.throttled.replicas": "0:1,1:2"}))
+
+
+def case_create_partitions_of_several(t):
+    first, second = t.topic("a"), t.topic("b", partitions=3)
+    grow(t, "good, fewer and unknown", [(first, 2, None), (second, 1, None), (t.name("none"), 2, None)])
+    t.wait_for(first, 2)
+    t.note("partitions", [len(t.describe(one)["partitions"]) for one in (first, second)])
