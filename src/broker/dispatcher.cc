@@ -46,7 +46,8 @@ Dispatcher::Dispatcher(Broker& broker) : broker_(broker) {
 
 Task<PendingAnswer> Dispatcher::start(Slice frame, std::shared_ptr<const void> reservation,
                                       ClientConnection& client, std::stop_token closed) {
-  auto parsed = kafka::parse_request(frame);
+  // An API may let go of the body before it answers: nothing here keeps the frame.
+  auto parsed = kafka::parse_request(std::exchange(frame, {}));
   if (!parsed) co_return answered(std::unexpected(parsed.error()));
   const kafka::RequestHeader& header = parsed->header;
   const ApiHandler* handler = handlers_[static_cast<std::size_t>(header.api_key)];
@@ -63,7 +64,7 @@ Task<PendingAnswer> Dispatcher::start(Slice frame, std::shared_ptr<const void> r
                                      .client = client,
                                      .reservation = std::move(reservation),
                                      .closed = std::move(closed)},
-                                    parsed->body);
+                                    std::move(parsed->body));
 }
 
 }  // namespace weir::broker

@@ -9,20 +9,30 @@ namespace {
 
 constexpr std::int16_t kNullableProtocolVersion = 7;
 
-Task<kafka::JoinGroupResponse> join_group(Broker& broker, const RequestContext& context,
-                                          const kafka::JoinGroupRequest& request) {
-  auto response = co_await broker.groups.join(
+Result<Task<kafka::JoinGroupResponse>> join(Broker& broker, const RequestContext& context,
+                                            const Slice& body) {
+  WEIR_TRY(auto request, kafka::decode<kafka::JoinGroupRequest>(body, context.version()));
+  return broker.groups.join(
       {.client_id = context.client_id(), .host = "/" + context.client.peer_address}, request,
       context.version());
+}
+
+Task<PendingAnswer> start_join_group(Broker& broker, RequestContext context, Slice body) {
+  auto joining = join(broker, context, body);
+  if (!joining) co_return answered(std::unexpected(joining.error()));
+  // The rebalance may be minutes away: what the request was must not take memory until then.
+  context.header.client_id = std::nullopt;
+  body = Slice();
+  context.reservation.reset();
+  auto response = co_await *std::move(joining);
   bool has_failed = response.error_code != kafka::KafkaError::kNone;
   if (has_failed && context.version() >= kNullableProtocolVersion)
     response.protocol_name = std::nullopt;
-  co_return response;
+  co_return answered(answer_with(context, response));
 }
 
 }  // namespace
 
-const ApiHandler kJoinGroupApi{kafka::ApiKey::kJoinGroup,
-                               &serve<&join_group, kafka::JoinGroupRequest>};
+const ApiHandler kJoinGroupApi{kafka::ApiKey::kJoinGroup, &start_join_group};
 
 }  // namespace weir::broker

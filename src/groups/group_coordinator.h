@@ -61,6 +61,8 @@ class GroupCoordinator final : public metadata::CommitListener {
   // Answers all that wait with COORDINATOR_NOT_AVAILABLE and ends.
   Task<void> stop();
 
+  // Ends with the rebalance, which may be minutes away: the request may go as soon as the task has
+  // been made.
   Task<kafka::JoinGroupResponse> join(GroupClient client, const kafka::JoinGroupRequest& request,
                                       std::int16_t version);
   Task<kafka::SyncGroupResponse> sync(const kafka::SyncGroupRequest& request);

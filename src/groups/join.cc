@@ -23,6 +23,10 @@ JoinGroupResponse failed(KafkaError error, std::string member_id = {}) {
   return response;
 }
 
+Task<JoinGroupResponse> failing(KafkaError error, std::string member_id) {
+  co_return failed(error, std::move(member_id));
+}
+
 }  // namespace
 
 Task<JoinGroupResponse> GroupCoordinator::join(GroupClient client, const JoinGroupRequest& request,
@@ -41,14 +45,13 @@ Task<JoinGroupResponse> GroupCoordinator::join(GroupClient client, const JoinGro
     joiner.protocols.push_back(
         {.name = std::string(protocol.name), .metadata = Slice::copy_of(protocol.metadata)});
   }
-  if (request.group_id.empty()) co_return failed(KafkaError::kInvalidGroupId, joiner.member_id);
+  if (request.group_id.empty()) return failing(KafkaError::kInvalidGroupId, joiner.member_id);
   if (request.session_timeout_ms < limits_.min_session_timeout_ms ||
       request.session_timeout_ms > limits_.max_session_timeout_ms) {
-    co_return failed(KafkaError::kInvalidSessionTimeout, joiner.member_id);
+    return failing(KafkaError::kInvalidSessionTimeout, joiner.member_id);
   }
-  co_return co_await boost::asio::co_spawn(
-      executor_, do_join(std::move(joiner), std::string(request.group_id)),
-      boost::asio::use_awaitable);
+  return boost::asio::co_spawn(executor_, do_join(std::move(joiner), std::string(request.group_id)),
+                               boost::asio::use_awaitable);
 }
 
 Task<JoinGroupResponse> GroupCoordinator::do_join(Joiner joiner, std::string group_id) {
