@@ -181,7 +181,8 @@ class Listeners(RulesTest):
         for number in range(8):
             for version in (0, 3, 4, 6):
                 key = {"key": f"g{number}"} if version < 4 else {"coordinator_keys": [f"g{number}"]}
-                answer = self.call("FindCoordinator", version, {**key, **({"key_type": 0} if version else {})}, self.from_outside)
+                body = {**key, **({"key_type": 0} if version else {})}
+                answer = self.call("FindCoordinator", version, body, self.from_outside)
                 found = answer if version < 4 else answer["coordinators"][0]
                 told = (found["error_code"], found["host"], found["port"])
                 self.assertIn(told, {(NONE, "kafka.example", 7777), (COORDINATOR_NOT_AVAILABLE, "", -1)})

@@ -227,7 +227,8 @@ def case_fenced_instance(t):
     t.ask("beats", "Heartbeat", 4, bodies.beat(group, old, generation, "i1"))
     t.ask("syncs", "SyncGroup", 5, bodies.sync(group, old, generation, instance="i1"))
     for version in (7, 9):
-        t.ask(f"commits v{version}", "OffsetCommit", version, bodies.commit(group, topic, {0: 1}, old, generation, instance="i1"))
+        t.ask(f"commits v{version}", "OffsetCommit", version,
+              bodies.commit(group, topic, {0: 1}, old, generation, instance="i1"))
     t.ask("leaves", "LeaveGroup", 5, {"group_id": group, "members": [{"member_id": old, "group_instance_id": "i1"}]})
     t.ask("beats without its name", "Heartbeat", 4, bodies.beat(group, old, generation))
 

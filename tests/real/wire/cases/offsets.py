@@ -171,7 +171,8 @@ def case_retention_of_a_commit(t):
     """Old versions say how long; it does not matter at once."""
     topic, group = t.topic(), t.coordinate(t.name("g"))
     for version in (2, 4):
-        t.ask(f"v{version}", "OffsetCommit", version, {**bodies.commit(group, topic, {0: version}), "retention_time_ms": 60_000})
+        t.ask(f"v{version}", "OffsetCommit", version,
+              {**bodies.commit(group, topic, {0: version}), "retention_time_ms": 60_000})
     t.ask("stored", "OffsetFetch", 7, bodies.offset_fetch(group, topic, [0]))
 
 

@@ -87,4 +87,5 @@ def case_delete_records_of_several(t):
         {"name": second, "partitions": [{"partition_index": 0, "offset": -1}]},
         {"name": t.name("none"), "partitions": [{"partition_index": 0, "offset": 0}]}]})
     for topic in (first, second):
-        t.ask("start of one" if topic == first else "start of the other", "ListOffsets", 6, bodies.list_offsets(topic, [(0, -2)]))
+        t.ask("start of one" if topic == first else "start of the other", "ListOffsets", 6,
+              bodies.list_offsets(topic, [(0, -2)]))
