@@ -56,8 +56,8 @@ class TakeoverTest : public metadata::CoordinatorHarness {
   }
   void start_three() {
     for (BrokerId id : {1, 2, 3}) start(id);
-    run(nodes_.front()->log->submit(
-        metadata::CreateTopics{.topics = {{.name = "t", .id = kTopic, .partitions = 2}}}));
+    EXPECT_TRUE(run(nodes_.front()->log->submit(
+        metadata::CreateTopics{.topics = {{.name = "t", .id = kTopic, .partitions = 2}}})));
     settle();
   }
   // Until all that are connected have seen the same.
@@ -291,8 +291,8 @@ TEST_F(TakeoverTest, AClaimOfAnotherEndsWhatThisBrokerWrites) {
 TEST_F(TakeoverTest, AGroupMovesToABrokerThatComes) {
   start(1);
   start(2);
-  run(node(1).log->submit(
-      metadata::CreateTopics{.topics = {{.name = "t", .id = kTopic, .partitions = 2}}}));
+  EXPECT_TRUE(run(node(1).log->submit(
+      metadata::CreateTopics{.topics = {{.name = "t", .id = kTopic, .partitions = 2}}})));
   settle();
   // Groups that will belong to 3.
   std::string stable_group, joining_group;

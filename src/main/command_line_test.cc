@@ -44,6 +44,23 @@ TEST(CommandLine, WhatIsNotUnderstoodEndsWith2) {
   }
 }
 
+TEST(CommandLine, NamesASubcommandThatDoesNotExist) {
+  const Ran top = run({"brokr"});
+  EXPECT_EQ(top.code, 2);
+  EXPECT_TRUE(top.err.starts_with("there is no subcommand 'brokr'; there are: broker ")) << top.err;
+  EXPECT_TRUE(run({"metadata", "stats"})
+                  .err.starts_with("there is no subcommand 'stats'; there are: stat dump\n"));
+  EXPECT_TRUE(
+      run({"metadata"}).err.starts_with("a subcommand is required; there are: stat dump\n"));
+  EXPECT_TRUE(run({"metadata", "stat"}).err.starts_with("stat: --log is required\n"));
+}
+
+TEST(Inspect, AFolderIsNoObject) {
+  const Ran ran = run({"inspect", ::testing::TempDir()});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_TRUE(ran.err.starts_with("cannot read " + ::testing::TempDir())) << ran.err;
+}
+
 TEST(CommandLine, HelpNamesTheSubcommands) {
   const Ran ran = run({"--help"});
   EXPECT_EQ(ran.code, 0);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -20,13 +21,17 @@ struct InspectOptions {
 
 ExitCode inspect(const InspectOptions& options, Output output) {
   std::ifstream stream(options.file, std::ios::binary);
-  if (!stream) {
+  std::string bytes;
+  std::error_code ignored;
+  // A folder opens like a file, and throws when it is read.
+  const bool is_folder = std::filesystem::is_directory(options.file, ignored);
+  if (stream && !is_folder) bytes.assign(std::istreambuf_iterator<char>(stream), {});
+  if (!stream || is_folder) {
     *output.err << fmt::format(
         "cannot read {}: give the file of an object, as it lies in the object store\n",
         options.file);
     return ExitCode::kFailure;
   }
-  std::string bytes{std::istreambuf_iterator<char>(stream), {}};
   auto dump = storage::dump_wal_object(
       as_bytes(bytes), options.json ? storage::DumpFormat::kJson : storage::DumpFormat::kText);
   if (!dump) {

@@ -3,6 +3,7 @@
 #include "config/sources.h"
 #include "runtime/log.h"
 
+#include <boost/asio/co_spawn.hpp>
 #include <fmt/format.h>
 
 namespace weir::sim {
