@@ -25,6 +25,9 @@ ByteCount answer_memory(const config::BrokerConfig& config) {
   return (config.memory_budget_bytes - config.cache_max_bytes) / 4;
 }
 
+// Another quarter is for everything else: of it, what requests become that are long lists.
+ByteCount work_memory(const config::BrokerConfig& config) { return answer_memory(config); }
+
 groups::GroupLimits group_limits(const config::GroupLimits& config) {
   groups::GroupLimits limits;
   limits.initial_rebalance_delay = std::chrono::milliseconds(config.initial_rebalance_delay_ms);
@@ -91,7 +94,8 @@ Serving::Serving(ServingParts given)
               .offset_lookup = lookup_,
               .groups = groups_,
               .tasks = answers_},
-      dispatcher_(broker_) {
+      work_memory_(work_memory(parts_.config)),
+      dispatcher_(broker_, work_memory_) {
   parts_.coordinator.add_listener(groups_);
 }
 

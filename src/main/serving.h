@@ -68,6 +68,7 @@ class Serving {
   TaskGroup answers_;  // of Produce requests
   TaskGroup background_;
   broker::Broker broker_;
+  ByteBudget work_memory_;
   broker::Dispatcher dispatcher_;
 };
 

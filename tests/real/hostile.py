@@ -1,0 +1,64 @@
+"""Clients that would use up the memory: what they may take is limited, and others are served meanwhile."""
+from weir import RealTest, Weir
+from wire import bodies, client, codec
+
+BUDGET = 64 * 1024 * 1024
+MIB = 1024 * 1024
+
+
+class Hostile(RealTest):
+    needs_weir = True
+
+    @classmethod
+    def prepare(cls):
+        cls.broker = Weir(cls.scratch / "broker", memory_budget_bytes=BUDGET, group_initial_rebalance_delay_ms=600_000)
+        cls.broker.start()
+
+    def connections(self, number):
+        made = [client.Connection(self.broker.bootstrap, "hostile") for _ in range(number)]
+        for connection in made:
+            self.addCleanup(connection.close)
+        return made
+
+    def test_joins_that_wait_hold_no_request_memory(self):
+        # A megabyte in a tagged field that nobody knows, of static members, whose first join waits for the rebalance.
+        junk = b"\x01" + codec_unsigned(1000) + codec_unsigned(MIB) + bytes(MIB)
+        for number, connection in enumerate(self.connections(40)):
+            body = bodies.join("g", instance=f"i{number}", rebalance_timeout_ms=600_000, session_timeout_ms=600_000)
+            connection.send_frame(codec.encode_request("JoinGroup", 6, body, 1)[:-1] + junk)
+        answer = self.connections(1)[0].call("Metadata", 4, {"topics": [], "allow_auto_topic_creation": False})
+        self.assertEqual(len(answer["brokers"]), 1)
+
+    def test_requests_that_grow_when_they_are_read(self):
+        def fetch_of(number):
+            partitions = [{"partition": one, "fetch_offset": 0, "partition_max_bytes": 1} for one in range(number)]
+            return bodies.fetch("none", {}) | {"topics": [{"topic": "none", "partitions": partitions}]}
+
+        before = self.broker.memory("VmHWM")
+        connections = self.connections(8)
+        frame = codec.encode_request("Fetch", 11, fetch_of(20_000), 1)
+        for connection in connections:
+            connection.send_frame(frame)
+        for connection in connections:
+            self.assertGreater(len(connection.recv_frame()), 20_000 * 30)
+        self.assertLess(self.broker.memory("VmHWM") - before, BUDGET)
+        with self.assertRaises(client.Closed):
+            connections[0].call("Fetch", 11, fetch_of(200_000))
+
+    def test_long_names_of_topics_that_do_not_exist(self):
+        # Every partition would have a copy of the name: 30 KB of 24 bytes.
+        partitions = [{"partition": number, "fetch_offset": 0, "partition_max_bytes": 1} for number in range(1000)]
+        body = bodies.fetch("none", {}) | {"topics": [{"topic": "n" * 30_000, "partitions": partitions}]}
+        answer = self.connections(1)[0].call("Fetch", 11, body)
+        self.assertEqual((answer["error_code"], answer["responses"]), (17, []))  # INVALID_TOPIC_EXCEPTION
+
+    def test_many_partitions_at_once(self):
+        many = [bodies.create_topic(f"t{number}", 100_000) for number in range(100)]
+        answer = self.connections(1)[0].call("CreateTopics", 4, bodies.create_topics(*many))
+        self.assertEqual({topic["error_code"] for topic in answer["topics"]}, {44})  # POLICY_VIOLATION, as in Kafka
+
+
+def codec_unsigned(value):
+    writer = codec.Writer(0, True)
+    writer.unsigned(value)
+    return bytes(writer.out)
