@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 
 namespace weir::metadata {
@@ -21,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The greatest version; empty: none.
-fs::path programs() {
+fs::path find_programs() {
   std::error_code ignored;
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator("/usr/lib/postgresql", ignored)) {
@@ -29,6 +30,13 @@ fs::path programs() {
   }
   std::sort(found.begin(), found.end());
   return found.empty() ? fs::path() : found.back();
+}
+
+// Looked for once, before there are other threads: TSan does not see a folder being opened, only
+// closed, and takes its descriptor for one that a connection closed before.
+const fs::path& programs() {
+  static const fs::path found = find_programs();
+  return found;
 }
 
 // Not root: PostgreSQL refuses it.
@@ -71,19 +79,9 @@ std::string text_of(const fs::path& path) {
 }
 
 std::vector<pid_t> children(pid_t parent) {
-  std::vector<pid_t> out;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (!std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) {
-      continue;
-    }
-    // "pid (name) state parent …"
-    const std::string stat = text_of(entry.path() / "stat");
-    const auto at = stat.rfind(')');
-    if (at == std::string::npos || stat.size() < at + 4) continue;
-    if (std::atoi(stat.c_str() + at + 4) == parent) out.push_back(std::stoi(name));
-  }
-  return out;
+  const auto name = fmt::format("/proc/{}/task/{}/children", parent, parent);
+  std::ifstream file(name);
+  return {std::istream_iterator<pid_t>(file), {}};
 }
 
 }  // namespace
