@@ -1,5 +1,7 @@
 #include "broker/kafka_handler.h"
 
+#include <algorithm>
+
 namespace weir::broker {
 namespace {
 
