@@ -65,7 +65,7 @@ class Merger {
 
   void add_set(const std::string& assignment) {
     const auto equals = assignment.find('=');
-    if (equals == std::string::npos) {
+    if (equals == std::string::npos || trim(assignment.substr(0, equals)).empty()) {
       problem(fmt::format("--set {}: must be key=value", assignment));
       return;
     }

@@ -71,7 +71,7 @@ void add_broker_command(CLI::App& app, Output output, ExitCode& result) {
       ->type_name("FILE");
   command
       ->add_option("--set", options->sets,
-                   "Set a configuration key; comes before the file and the environment")
+                   "Set a configuration key; wins over the environment, and that over the file")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_flag("--dev", options->dev,

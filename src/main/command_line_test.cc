@@ -61,6 +61,16 @@ TEST(Inspect, AFolderIsNoObject) {
   EXPECT_TRUE(ran.err.starts_with("cannot read " + ::testing::TempDir())) << ran.err;
 }
 
+TEST(Metadata, ReadingMakesNoDatabase) {
+  const std::string path = ::testing::TempDir() + "weir_command_line_test_none.db";
+  for (const char* verb : {"stat", "dump"}) {
+    const Ran ran = run({"metadata", verb, "--log", "sqlite:" + path});
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_NE(ran.err.find("a broker wrote"), std::string::npos) << ran.err;
+    EXPECT_FALSE(std::ifstream(path)) << verb;
+  }
+}
+
 TEST(CommandLine, HelpNamesTheSubcommands) {
   const Ran ran = run({"--help"});
   EXPECT_EQ(ran.code, 0);

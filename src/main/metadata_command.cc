@@ -94,7 +94,8 @@ Task<Status> print_stat(metadata::MetadataLog& log, const MetadataOptions& optio
                                  "object.store.url",
                                  trimmed));
     }
-    WEIR_CO_TRY(auto store, storage::open_object_store(options.store_url, clock, executor));
+    WEIR_CO_TRY(auto store, storage::open_object_store(options.store_url, clock, executor,
+                                                       storage::StoreAccess::kReadOnly));
     WEIR_CO_TRY(state, co_await load_snapshot(log, *store, executor));
   }
   WEIR_CO_CHECK(co_await for_each_entry(log, state.position(),
@@ -110,7 +111,8 @@ ExitCode run(const MetadataOptions& options, Output output,
              const std::function<Task<Status>(metadata::MetadataLog&, Clock&, Executor)>& work) {
   SystemClock clock;
   Status result;
-  auto log = metadata::open_metadata_log(options.log_url, clock, {.allow_unsafe = true});
+  auto log = metadata::open_metadata_log(
+      options.log_url, clock, {.allow_unsafe = true, .missing = metadata::MissingLog::kFail});
   if (log) {
     boost::asio::io_context loop;
     boost::asio::co_spawn(loop, work(**log, clock, loop.get_executor()),

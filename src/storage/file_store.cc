@@ -63,21 +63,41 @@ Result<std::unique_ptr<FileStore>> FileStore::open(const std::string& path, Exec
       new FileStore(std::move(*root), std::move(*temporary), std::move(blocking)));
 }
 
+Result<std::unique_ptr<FileStore>> FileStore::open_to_read(const std::string& path,
+                                                           Executor blocking) {
+  auto root = open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+  if (!root && root.error().code == ErrorCode::kNotFound) {
+    return fail(ErrorCode::kInvalid,
+                fmt::format("object store '{}': no such folder; give the one of the broker's "
+                            "object.store.url",
+                            path));
+  }
+  if (!root) return std::unexpected(root.error().in("object store " + path));
+  return std::unique_ptr<FileStore>(
+      new FileStore(std::move(*root), std::nullopt, std::move(blocking)));
+}
+
+Status FileStore::check_writable() const {
+  if (temporary_) return {};
+  return fail(ErrorCode::kInvalid, "the object store was opened to read only");
+}
+
 Status FileStore::put_now(const ObjectKey& key, const Chain& body, PutOptions options) {
+  WEIR_CHECK(check_writable());
   WEIR_CHECK(check_key(key));
   std::string name = std::to_string(next_name_++);
   Status done = write_temporary(name, key, body);
   if (done) done = move_into_place(name, key, options);
   // A rename has taken it away; a link has not.
-  if (!done || options.if_absent) ::unlinkat(temporary_.folder(), name.c_str(), 0);
+  if (!done || options.if_absent) ::unlinkat(temporary_->folder(), name.c_str(), 0);
   return done;
 }
 
 Status FileStore::write_temporary(const std::string& name, const ObjectKey& key,
                                   const Chain& body) {
   bool is_direct = has_direct_writes_ && body.size() >= kDirectMin;
-  auto file = is_direct ? create_direct(temporary_.folder(), name)
-                        : open_at(temporary_.folder(), name, O_WRONLY | O_CREAT | O_EXCL);
+  auto file = is_direct ? create_direct(temporary_->folder(), name)
+                        : open_at(temporary_->folder(), name, O_WRONLY | O_CREAT | O_EXCL);
   if (!file && file.error().code == ErrorCode::kInvalid) {
     has_direct_writes_ = false;
     return write_temporary(name, key, body);
@@ -99,7 +119,7 @@ Status FileStore::move_into_place(const std::string& temporary, const ObjectKey&
     auto folder = folders_.ensure(folder_path);
     int failed = ENOENT;
     if (folder) {
-      int from = temporary_.folder();
+      int from = temporary_->folder();
       int to = (*folder)->get();
       // link() does not replace; unlike renameat2(RENAME_NOREPLACE), every file system has it.
       int done = options.if_absent ? ::linkat(from, temporary.c_str(), to, name.c_str(), 0)
@@ -151,6 +171,7 @@ Result<ObjectInfo> FileStore::head_now(const ObjectKey& key) const {
 }
 
 Status FileStore::remove_now(const std::vector<ObjectKey>& keys) {
+  WEIR_CHECK(check_writable());
   for (const ObjectKey& key : keys) WEIR_CHECK(check_key(key));
   std::set<std::string> folders;
   Status done;

@@ -20,6 +20,10 @@ class FileStore final : public ObjectStore {
  public:
   // Makes the folder where it does not exist. Blocks.
   static Result<std::unique_ptr<FileStore>> open(const std::string& path, Executor blocking);
+  // To read what is there: makes no folders and refuses to put and to remove. kInvalid: no such
+  // folder.
+  static Result<std::unique_ptr<FileStore>> open_to_read(const std::string& path,
+                                                         Executor blocking);
   FileStore(const FileStore&) = delete;
   FileStore& operator=(const FileStore&) = delete;
 
@@ -36,11 +40,12 @@ class FileStore final : public ObjectStore {
     ObjectInfo info;
   };
 
-  FileStore(Fd root, FileTemporary temporary, Executor blocking)
+  FileStore(Fd root, std::optional<FileTemporary> temporary, Executor blocking)
       : folders_(std::move(root)),
         temporary_(std::move(temporary)),
         blocking_(std::move(blocking)) {}
 
+  [[nodiscard]] Status check_writable() const;
   Status put_now(const ObjectKey& key, const Chain& body, PutOptions options);
   Status write_temporary(const std::string& name, const ObjectKey& key, const Chain& body);
   Status move_into_place(const std::string& name, const ObjectKey& key, PutOptions options);
@@ -50,7 +55,7 @@ class FileStore final : public ObjectStore {
   Status remove_now(const std::vector<ObjectKey>& keys);
 
   FileFolders folders_;
-  FileTemporary temporary_;
+  std::optional<FileTemporary> temporary_;  // none: opened to read
   Executor blocking_;
   std::atomic<std::uint64_t> next_name_ = 0;
   std::atomic<bool> has_direct_writes_ = true;  // until the file system refuses

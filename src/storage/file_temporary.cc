@@ -42,7 +42,9 @@ Result<std::string> make_own(const Fd& above) {
   for (int i = 0;; ++i) {
     std::string name = fmt::format("{}-{}", ::getpid(), i);
     if (::mkdirat(above.get(), name.c_str(), kFolderMode) == 0) return name;
-    if (errno != EEXIST) return std::unexpected(io_error(errno, "make folder", name));
+    if (errno != EEXIST) {
+      return std::unexpected(io_error(errno, "make folder", fmt::format("{}/{}", kName, name)));
+    }
   }
 }
 

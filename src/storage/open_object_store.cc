@@ -27,10 +27,11 @@ Result<std::string> file_path(std::string_view url) {
 }  // namespace
 
 Result<std::unique_ptr<ObjectStore>> open_object_store(const std::string& url, Clock& clock,
-                                                       Executor blocking) {
+                                                       Executor blocking, StoreAccess access) {
   if (url.starts_with(kFile)) {
     WEIR_TRY(std::string path, file_path(url));
-    WEIR_TRY(std::unique_ptr<ObjectStore> store, FileStore::open(path, std::move(blocking)));
+    auto* open = access == StoreAccess::kReadOnly ? &FileStore::open_to_read : &FileStore::open;
+    WEIR_TRY(std::unique_ptr<ObjectStore> store, open(path, std::move(blocking)));
     return store;
   }
   if (url.starts_with(s3::kScheme)) {

@@ -11,11 +11,14 @@
 
 namespace weir::storage {
 
+// A read-only store must be there, and stays as it is.
+enum class StoreAccess { kReadWrite, kReadOnly };
+
 // `blocking` has threads for calls that block; it and the clock outlive the store. kInvalid names
 // the kinds that exist.
-[[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_object_store(const std::string& url,
-                                                                     Clock& clock,
-                                                                     Executor blocking);
+[[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_object_store(
+    const std::string& url, Clock& clock, Executor blocking,
+    StoreAccess access = StoreAccess::kReadWrite);
 
 // True when what is stored there ends with the process.
 [[nodiscard]] bool is_volatile_store(std::string_view url);

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 namespace weir::storage {
 namespace {
 
@@ -34,6 +37,30 @@ TEST_F(OpenObjectStore, OpensFoldersInBothForms) {
     ASSERT_TRUE(run_task(context_, (*store)->put("k", Chain(Slice::copy_of("x")))));
     EXPECT_TRUE(std::filesystem::exists(path / "k"));
   }
+}
+
+TEST_F(OpenObjectStore, ReadOnlyChangesNothing) {
+  const auto path = folder_.path() / "store";
+  const auto open_to_read = [&] {
+    return open_object_store("file:" + path.string(), clock_, pool_.get_executor(),
+                             StoreAccess::kReadOnly);
+  };
+  auto missing = open_to_read();
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kInvalid);
+  EXPECT_NE(missing.error().message.find("no such folder"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path));
+
+  std::filesystem::create_directory(path);
+  std::ofstream(path / "k") << "x";
+  auto store = open_to_read();
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_EQ(run_task(context_, (*store)->get("k")).value().size(), 1U);
+  EXPECT_FALSE(run_task(context_, (*store)->put("l", Chain(Slice::copy_of("x")))));
+  EXPECT_FALSE(run_task(context_, (*store)->remove({"k"})));
+  store->reset();
+  const std::filesystem::directory_iterator entries(path);
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
 }
 
 TEST_F(OpenObjectStore, OpensMemory) {

@@ -11,9 +11,10 @@ namespace weir::metadata {
 Result<std::unique_ptr<MetadataLog>> open_metadata_log(std::string_view url, Clock& clock,
                                                        LogOptions options) {
   constexpr std::string_view kSqlite = "sqlite:";
-  if (url == "memory:") return std::make_unique<MemoryLog>(clock);
+  if (url == "memory:" && options.missing == MissingLog::kCreate)
+    return std::make_unique<MemoryLog>(clock);
   if (url.starts_with(kSqlite)) {
-    return SqliteLog::open(std::string(url.substr(kSqlite.size())), clock);
+    return SqliteLog::open(std::string(url.substr(kSqlite.size())), clock, options.missing);
   }
   if (url.starts_with("postgres://") || url.starts_with("postgresql://")) {
     return PostgresLog::open(std::string(url), clock, {.allow_unsafe = options.allow_unsafe});

@@ -2,6 +2,7 @@
 // --dev). Blocks: for the start of a process.
 #pragma once
 #include "metadata/log/metadata_log.h"
+#include "metadata/log/missing_log.h"
 
 #include <memory>
 #include <string_view>
@@ -11,6 +12,7 @@ namespace weir::metadata {
 struct LogOptions {
   // Take a backend that may lose what it acknowledged (metadata.log.allow.unsafe).
   bool allow_unsafe = false;
+  MissingLog missing = MissingLog::kCreate;
 };
 
 // The log keeps a reference to `clock`. kInvalid: a URL of another kind, or a backend that is of no

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <cstring>
+#include <filesystem>
 
 namespace weir::metadata {
 namespace {
@@ -62,6 +63,20 @@ std::string explain(sqlite3* db, int code) {
   const int system = db != nullptr && by_system ? sqlite3_system_errno(db) : 0;
   if (system != 0) text += fmt::format(" ({})", std::strerror(system));
   return text;
+}
+
+// What is to be done when a database cannot be opened.
+std::string hint_for(const std::string& file, MissingLog missing) {
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    return fmt::format("; there is no folder {}: make it, or mount it",
+                       folder.lexically_normal().string());
+  }
+  if (missing == MissingLog::kFail && !std::filesystem::exists(file, ignored)) {
+    return "; give the file that a broker wrote (its metadata.log.url)";
+  }
+  return "";
 }
 
 }  // namespace
@@ -133,16 +148,20 @@ Result<std::int64_t> SqliteStatement::run_for_integer() {
 
 void SqliteDb::Close::operator()(sqlite3* db) const { sqlite3_close(db); }
 
-Result<SqliteDb> SqliteDb::open(const std::string& path, Missing missing) {
+Result<SqliteDb> SqliteDb::open(const std::string& path, MissingLog missing) {
   // Names that SQLite would take for something else than a file: URIs, ":memory:".
   const std::string file = path.starts_with('/') ? path : "./" + path;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-                    (missing == Missing::kCreate ? SQLITE_OPEN_CREATE : 0);
+                    (missing == MissingLog::kCreate ? SQLITE_OPEN_CREATE : 0);
   SqliteDb out;
   sqlite3* db = nullptr;
   const int code = sqlite3_open_v2(file.c_str(), &db, flags, nullptr);
   out.db_.reset(db);
-  if (code != SQLITE_OK) return std::unexpected(sqlite_error(db, code).in(path));
+  if (code != SQLITE_OK) {
+    Error error = sqlite_error(db, code).in(path);
+    if ((code & 0xff) == SQLITE_CANTOPEN) error.message += hint_for(file, missing);
+    return std::unexpected(std::move(error));
+  }
   sqlite3_busy_handler(db, wait_for_lock, nullptr);
   return out;
 }

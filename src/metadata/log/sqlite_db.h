@@ -7,6 +7,7 @@
 #pragma once
 #include "base/bytes.h"
 #include "base/error.h"
+#include "metadata/log/missing_log.h"
 
 #include <cstdint>
 #include <memory>
@@ -62,8 +63,7 @@ class SqliteRun {
 
 class SqliteDb {
  public:
-  enum class Missing { kCreate, kFail };
-  [[nodiscard]] static Result<SqliteDb> open(const std::string& path, Missing missing);
+  [[nodiscard]] static Result<SqliteDb> open(const std::string& path, MissingLog missing);
 
   [[nodiscard]] Result<SqliteStatement> prepare(std::string_view sql);
   // One or several statements without results.

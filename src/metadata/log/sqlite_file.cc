@@ -52,11 +52,11 @@ constexpr std::int64_t kDeleteBytes = 4 << 20;
 SqliteFile::SqliteFile(std::string path, SqliteDb db)
     : path_(std::move(path)), db_(std::move(db)) {}
 
-Result<std::unique_ptr<SqliteFile>> SqliteFile::open(std::string path, SqliteDb::Missing missing) {
+Result<std::unique_ptr<SqliteFile>> SqliteFile::open(std::string path, MissingLog missing) {
   WEIR_TRY(SqliteDb db, SqliteDb::open(path, missing));
   auto file = std::unique_ptr<SqliteFile>(new SqliteFile(std::move(path), std::move(db)));
   WEIR_CHECK(file->remember_identity());
-  WEIR_CHECK(file->prepare_tables());
+  WEIR_CHECK(file->prepare_tables(missing));
   WEIR_CHECK(file->prepare_statements());
   sqlite3_wal_hook(
       file->db_.handle(),
@@ -98,8 +98,12 @@ Result<bool> SqliteFile::has_tables() {
       fmt::format("{} is an SQLite database of another program, not a metadata log", path_));
 }
 
-Status SqliteFile::prepare_tables() {
+Status SqliteFile::prepare_tables(MissingLog missing) {
   WEIR_TRY(const bool present, has_tables());
+  if (!present && missing == MissingLog::kFail) {
+    return fail(ErrorCode::kInvalid,
+                fmt::format("{} holds no metadata log: give the file that a broker wrote", path_));
+  }
   if (!present) WEIR_CHECK(db_.execute(kBeforeCreation));
   WEIR_TRY(const std::string mode, db_.query_until_free("PRAGMA journal_mode = WAL"));
   if (mode != "wal") {

@@ -20,7 +20,7 @@ class SqliteFile {
  public:
   // Opens the database and creates its tables where there are none; kFail: the file must exist.
   [[nodiscard]] static Result<std::unique_ptr<SqliteFile>> open(std::string path,
-                                                                SqliteDb::Missing missing);
+                                                                MissingLog missing);
   SqliteFile(const SqliteFile&) = delete;
   SqliteFile& operator=(const SqliteFile&) = delete;
 
@@ -48,7 +48,7 @@ class SqliteFile {
   SqliteFile(std::string path, SqliteDb db);
 
   [[nodiscard]] Result<bool> has_tables();
-  [[nodiscard]] Status prepare_tables();
+  [[nodiscard]] Status prepare_tables(MissingLog missing);
   [[nodiscard]] Status create_tables();
   [[nodiscard]] Status prepare_statements();
   [[nodiscard]] Status remember_identity();

@@ -10,11 +10,12 @@ namespace weir::metadata {
 SqliteLog::SqliteLog(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) {}
 SqliteLog::~SqliteLog() = default;
 
-Result<std::unique_ptr<SqliteLog>> SqliteLog::open(std::string path, Clock& clock) {
+Result<std::unique_ptr<SqliteLog>> SqliteLog::open(std::string path, Clock& clock,
+                                                   MissingLog missing) {
   if (path.empty()) {
     return fail(ErrorCode::kInvalid, "the metadata log has no path: write sqlite:PATH");
   }
-  auto file = SqliteFile::open(path, SqliteDb::Missing::kCreate);
+  auto file = SqliteFile::open(path, missing);
   if (!file) return std::unexpected(std::move(file).error().in("metadata log"));
   auto worker = std::make_unique<Worker>(std::move(path), std::move(*file), clock);
   return std::unique_ptr<SqliteLog>(new SqliteLog(std::move(worker)));

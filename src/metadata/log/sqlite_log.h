@@ -10,6 +10,7 @@
 // is opened.
 #pragma once
 #include "metadata/log/metadata_log.h"
+#include "metadata/log/missing_log.h"
 
 #include <memory>
 #include <string>
@@ -18,10 +19,12 @@ namespace weir::metadata {
 
 class SqliteLog final : public MetadataLog {
  public:
-  // Opens the file at `path`, or creates it in its folder, which must exist. Blocks: for the start
-  // of a process. kInvalid: another program's database, or a newer schema. kCorrupt: not a
+  // Opens the file at `path`; where there is none, creates it in its folder, which must exist, or
+  // fails. Blocks: for the start of a process. kInvalid: another program's database, a newer
+  // schema, or one without a log that should be there. kCorrupt: not a
   // database, or damaged.
-  [[nodiscard]] static Result<std::unique_ptr<SqliteLog>> open(std::string path, Clock& clock);
+  [[nodiscard]] static Result<std::unique_ptr<SqliteLog>> open(
+      std::string path, Clock& clock, MissingLog missing = MissingLog::kCreate);
   // After the last call has ended.
   ~SqliteLog() override;
 

@@ -216,6 +216,8 @@ TEST_F(SqliteLogTest, NamesAFolderThatIsMissing) {
   ASSERT_FALSE(log);
   EXPECT_EQ(log.error().code, ErrorCode::kUnavailable);
   EXPECT_NE(log.error().message.find("none/metadata.db"), std::string::npos);
+  EXPECT_NE(log.error().message.find("make it, or mount it"), std::string::npos)
+      << log.error().message;
 }
 
 TEST_F(SqliteLogTest, ReportsADamagedPage) {
@@ -289,6 +291,36 @@ TEST(OpenMetadataLog, KnowsItsKinds) {
     EXPECT_NE(log.error().message.find("sqlite:PATH"), std::string::npos) << log.error().message;
     EXPECT_EQ(log.error().message.find("pass"), std::string::npos) << log.error().message;
   }
+}
+
+TEST(OpenMetadataLog, ReadersBeginNoLog) {
+  TemporaryFolder folder;
+  ManualClock clock;
+  const auto open = [&](const std::string& url) {
+    return open_metadata_log(url, clock, {.missing = MissingLog::kFail});
+  };
+  const std::string path = (folder.path() / "m.db").string();
+  auto missing = open("sqlite:" + path);
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message.find("a broker wrote"), std::string::npos)
+      << missing.error().message;
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  std::ofstream(path).close();
+  auto empty = open("sqlite:" + path);
+  ASSERT_FALSE(empty);
+  EXPECT_EQ(empty.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(std::filesystem::file_size(path), 0U);
+  EXPECT_FALSE(open("memory:"));
+  ASSERT_TRUE(open_metadata_log("sqlite:" + path, clock));
+  EXPECT_TRUE(open("sqlite:" + path));
+}
+
+TEST(OpenMetadataLog, ShowsNoPasswords) {
+  ManualClock clock;
+  auto log = open_metadata_log("mysql://me:secret@db/weir", clock);
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().message.find("secret"), std::string::npos) << log.error().message;
+  EXPECT_NE(log.error().message.find("mysql"), std::string::npos) << log.error().message;
 }
 
 }  // namespace

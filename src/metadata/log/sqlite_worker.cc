@@ -78,7 +78,7 @@ Result<SqliteFile*> SqliteLog::Worker::current_file() {
     log::warn("metadata.log.replaced", {{"path", path_}});
     file_.reset();
   }
-  auto opened = SqliteFile::open(path_, SqliteDb::Missing::kFail);
+  auto opened = SqliteFile::open(path_, MissingLog::kFail);
   if (!opened) return std::unexpected(std::move(opened).error().in("metadata log"));
   file_ = std::move(*opened);
   return file_.get();
