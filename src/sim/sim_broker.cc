@@ -39,7 +39,7 @@ metadata::LogCoordinatorOptions coordinator_options(const config::BrokerConfig& 
 
 }  // namespace
 
-ServerConnection::ServerConnection(Executor executor, Clock&) : executor_(std::move(executor)) {
+ServerConnection::ServerConnection(Executor executor) : executor_(std::move(executor)) {
   client_.listener = "PLAINTEXT";
   client_.peer_address = "127.0.0.1";
 }
@@ -145,8 +145,7 @@ Task<void> SimProcess::run() {
 
 std::shared_ptr<ServerConnection> SimProcess::connect() {
   if (!is_ready_) return nullptr;
-  return connections_.emplace_back(
-      std::make_shared<ServerConnection>(machine_.executor(), machine_.clock()));
+  return connections_.emplace_back(std::make_shared<ServerConnection>(machine_.executor()));
 }
 
 void SimProcess::cut() {

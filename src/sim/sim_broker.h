@@ -29,7 +29,7 @@ class ServerConnection {
  public:
   using Reply = OneShot<Result<Slice>>;
 
-  ServerConnection(Executor executor, Clock& clock);
+  explicit ServerConnection(Executor executor);
   // Sets `reply` to the answer's frame without its size.
   void send(broker::Dispatcher& dispatcher, Slice frame, Reply reply);
   // All that wait for an answer get kUnavailable.

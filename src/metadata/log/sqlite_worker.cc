@@ -4,20 +4,11 @@
 #include "runtime/log.h"
 
 #include <boost/asio/post.hpp>
-#include <fmt/format.h>
 
 namespace weir::metadata {
 namespace {
 
 using std::chrono::milliseconds;
-
-// Appends that wait for the disk.
-constexpr ByteCount kQueueBytes = 64_MiB;
-constexpr std::size_t kQueueEntries = 16'384;
-// One transaction. More would not make it cheaper, only the wait longer.
-constexpr ByteCount kGroupBytes = 8_MiB;
-// Each answer may bring along the whole group.
-constexpr std::size_t kGroupEntries = 256;
 
 // A wake-up costs about 45 us of CPU: 0.1 % of a core when nothing happens.
 constexpr Duration kShortestPoll = milliseconds(5);
@@ -88,46 +79,30 @@ Task<Result<Appended>> SqliteLog::Worker::append(Slice entry, Position known) {
   OneShot<Result<Appended>> done;
   {
     std::lock_guard lock(mutex_);
-    if (queue_.size() >= kQueueEntries || queued_bytes_ + entry.size() > kQueueBytes) {
-      co_return fail(ErrorCode::kThrottled, fmt::format("{} appends of {} bytes wait for {}",
-                                                        queue_.size(), queued_bytes_, path_));
-    }
-    queued_bytes_ += entry.size();
-    queue_.push_back({std::move(entry), known, done});
+    Status queued = queue_.push({std::move(entry), known, done});
+    if (!queued) co_return std::unexpected(queued.error().in(path_));
     if (!writing_) boost::asio::post(thread_, [this] { write_group(); });
     writing_ = true;
   }
   co_return co_await done.wait();
 }
 
-std::vector<SqliteLog::Worker::Pending> SqliteLog::Worker::take_group() {
-  std::vector<Pending> group;
-  ByteCount bytes = 0;
+std::vector<PendingAppend> SqliteLog::Worker::take_group() {
   std::lock_guard lock(mutex_);
-  auto fits = [&] {
-    return group.empty() ||
-           (group.size() < kGroupEntries && bytes + queue_.front().entry.size() <= kGroupBytes);
-  };
-  while (!queue_.empty() && fits()) {
-    bytes += queue_.front().entry.size();
-    group.push_back(std::move(queue_.front()));
-    queue_.pop_front();
-  }
-  queued_bytes_ -= bytes;
-  return group;
+  return queue_.take_group();
 }
 
 void SqliteLog::Worker::write_group() {
-  std::vector<Pending> group = take_group();
+  std::vector<PendingAppend> group = take_group();
   std::vector<Slice> entries;
-  for (const Pending& pending : group) entries.push_back(pending.entry);
+  for (const PendingAppend& pending : group) entries.push_back(pending.entry);
   auto file = current_file();
   Result<Position> last = file ? (*file)->append(entries) : std::unexpected(file.error());
   if (last) {
     answer(**file, group, *last);
     watch_.set(*last);
   } else {
-    for (Pending& pending : group) pending.done.set(std::unexpected(last.error()));
+    fail_all(group, last.error());
   }
   if (last) checkpoint(**file);
   std::lock_guard lock(mutex_);
@@ -136,14 +111,14 @@ void SqliteLog::Worker::write_group() {
   if (writing_) boost::asio::post(thread_, [this] { write_group(); });
 }
 
-void SqliteLog::Worker::answer(SqliteFile& file, std::vector<Pending>& group, Position last) {
+void SqliteLog::Worker::answer(SqliteFile& file, std::vector<PendingAppend>& group, Position last) {
   const Position first = last - static_cast<Position>(group.size()) + 1;
   std::vector<LogEntry> entries;
-  for (const Pending& pending : group) {
+  for (const PendingAppend& pending : group) {
     entries.push_back({first + static_cast<Position>(entries.size()), pending.entry});
   }
   GroupAnswers answers(file, std::move(entries));
-  for (Position own = first; Pending & pending : group) {
+  for (Position own = first; PendingAppend & pending : group) {
     pending.done.set(Appended{own, answers.entries(pending.known, own)});
     ++own;
   }

@@ -2,16 +2,15 @@
 // re-opening a replaced file. Internal to SqliteLog. Public calls from any thread; the file is
 // touched on the thread of the worker only.
 #pragma once
+#include "metadata/log/append_queue.h"
 #include "metadata/log/metadata_log.h"
 #include "metadata/log/sqlite_file.h"
 #include "metadata/log/sqlite_log.h"
 #include "metadata/log/tail_watch.h"
-#include "runtime/oneshot.h"
 #include "runtime/run_on.h"
 
 #include <boost/asio/thread_pool.hpp>
 
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -38,17 +37,11 @@ class SqliteLog::Worker {
   }
 
  private:
-  struct Pending {
-    Slice entry;
-    Position known;
-    OneShot<Result<Appended>> done;
-  };
-
   // The file, opened anew if another has taken its place.
   [[nodiscard]] Result<SqliteFile*> current_file();
   void write_group();
-  [[nodiscard]] std::vector<Pending> take_group();
-  void answer(SqliteFile& file, std::vector<Pending>& group, Position last);
+  [[nodiscard]] std::vector<PendingAppend> take_group();
+  void answer(SqliteFile& file, std::vector<PendingAppend>& group, Position last);
   void checkpoint(SqliteFile& file);
   void poll();
   void set_poll_timer();
@@ -60,8 +53,7 @@ class SqliteLog::Worker {
   TailWatch watch_;
 
   std::mutex mutex_;
-  std::deque<Pending> queue_;
-  ByteCount queued_bytes_ = 0;
+  AppendQueue queue_;
   bool writing_ = false;  // write_group is posted or runs
   int waiting_ = 0;       // tasks in wait_past
   bool polling_ = false;  // the timer is set or poll runs
