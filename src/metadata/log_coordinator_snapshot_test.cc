@@ -13,39 +13,6 @@ namespace {
 using kafka::KafkaError;
 using std::chrono::seconds;
 
-// A log whose calls fail for one broker alone.
-class CuttableLog final : public MetadataLog {
- public:
-  explicit CuttableLog(MetadataLog& log) : log_(log) {}
-  Task<Result<Appended>> append(Slice entry, Position known) override {
-    if (cut) co_return down();
-    co_return co_await log_.append(std::move(entry), known);
-  }
-  Task<Result<std::vector<LogEntry>>> read(Position after, ByteCount limit) override {
-    if (cut) co_return down();
-    co_return co_await log_.read(after, limit);
-  }
-  Task<Result<Position>> tail() override {
-    if (cut) co_return down();
-    co_return co_await log_.tail();
-  }
-  Task<void> wait_past(Position position, MonoTime deadline) override {
-    return log_.wait_past(position, deadline);
-  }
-  Task<Result<SnapshotRef>> latest_snapshot() override { return log_.latest_snapshot(); }
-  Task<Status> record_snapshot(SnapshotRef ref) override {
-    return log_.record_snapshot(std::move(ref));
-  }
-  Task<Status> trim(Position upto) override { return log_.trim(upto); }
-  Task<Result<Uuid>> cluster_id(Uuid proposal) override { return log_.cluster_id(proposal); }
-
-  bool cut = false;
-
- private:
-  static std::unexpected<Error> down() { return fail(ErrorCode::kUnavailable, "cut"); }
-  MetadataLog& log_;
-};
-
 class SnapshotTest : public CoordinatorHarness {
  protected:
   static constexpr std::uint64_t kEvery = 20;  // entries
@@ -57,7 +24,7 @@ class SnapshotTest : public CoordinatorHarness {
     LogCoordinatorOptions options{.broker_id = broker};
     options.snapshots.log_entries = kEvery;
     options.snapshots.interval = interval_;
-    logs_.push_back(std::make_unique<CuttableLog>(log_));
+    logs_.push_back(std::make_unique<Cable>(log_));
     stores_.push_back(std::make_unique<SnapshotStore>(store_, *logs_.back()));
     coordinators_.push_back(std::make_unique<LogCoordinator>(
         *logs_.back(), stores_.back().get(), clock_, Rng(++seed_), context_.get_executor(),
@@ -95,7 +62,7 @@ class SnapshotTest : public CoordinatorHarness {
 
   storage::MemoryStore memory_{clock_};
   storage::FaultyStore store_{memory_, clock_};
-  std::vector<std::unique_ptr<CuttableLog>> logs_;
+  std::vector<std::unique_ptr<Cable>> logs_;
   std::vector<std::unique_ptr<SnapshotStore>> stores_;
   std::vector<std::unique_ptr<LogCoordinator>> coordinators_;
   std::int64_t next_object_ = 0;
@@ -254,16 +221,16 @@ TEST_F(SnapshotTest, ABrokerThatFellBehindTheTrimmedLogTakesTheSnapshot) {
   two.add_listener(listener);
   two.start();
   ASSERT_TRUE(run(two.wait_registered()));
-  CuttableLog& log_of_two = *logs_.back();
+  Cable& log_of_two = *logs_.back();
   TopicId topic = create(one, "orders");
   commit(one, topic, 2);
   ASSERT_TRUE(run(two.catch_up()));
   auto held = two.image()->topic("orders");
-  log_of_two.cut = true;
+  log_of_two.cut(true);
   commit(one, topic, 4 * kEvery);
   ASSERT_GT(log_.image().trimmed, two.applied());
   listener = {};
-  log_of_two.cut = false;
+  log_of_two.cut(false);
   run_until([&] { return two.applied() >= one.applied(); });
   EXPECT_EQ(two.image()->topic("orders")->partition(0)->view().high_watermark,
             4 * static_cast<Offset>(kEvery) + 2);
