@@ -1,16 +1,14 @@
 """Three brokers of three zones on one SQLite log and one folder of objects: one is killed again and again, one stands still
 for longer than its session, and a producer and a group of consumers go on. Nothing that was acknowledged is lost, no offset
 has two values, and every acknowledged record is consumed."""
-import contextlib
 import os
 import random
 import secrets
 import signal
-import subprocess
 import time
 
-from load import IDEMPOTENT, PARTITIONS, Load, Log, create_topic
-from weir import RealTest, Weir, program
+from load import IDEMPOTENT, PARTITIONS, Follower, Load, Tail, create_topic, ends_of, judge, wait_read
+from weir import RealTest, Weir
 from wire import batches, bodies, client
 
 FAULTS = int(os.environ.get("CLUSTER_FAULTS", "4"))
@@ -22,11 +20,10 @@ UNKNOWN_MEMBER_ID = 25
 
 
 class Pauses:
-    """The longest time in which nothing of some partition came, in files of lines that name one in a column."""
+    """The longest time in which nothing of some partition came, in what clients tell of one operation."""
 
-    def __init__(self, paths, column):
-        self.read = {path: (0, b"") for path in paths}
-        self.column = column
+    def __init__(self, clients, operation):
+        self.tail, self.operation = Tail([client.out for client in clients]), operation
         self.restart()
 
     def restart(self):
@@ -34,46 +31,14 @@ class Pauses:
         self.last = dict.fromkeys(range(PARTITIONS), time.monotonic())
 
     def look(self):
-        now, lines = time.monotonic(), []
-        for path, (size, rest) in self.read.items():
-            with open(path, "rb") as file:
-                file.seek(size)
-                new = file.read()
-            *whole, rest = (rest + new).split(b"\n")
-            self.read[path] = (size + len(new), rest)
-            lines += whole
-        for partition in {int(line.split()[self.column]) for line in lines}:
+        now = time.monotonic()
+        for partition in {event["partition"] for event in self.tail.new()
+                          if event["op"] == self.operation and event["is"] == "ok"}:
             self.longest = max(self.longest, now - self.last[partition])
             self.last[partition] = now
 
     def so_far(self):
         return max(self.longest, time.monotonic() - min(self.last.values()))
-
-
-class Follower:
-    """A consumer process of a group, and what it got: {(partition, offset): value}."""
-
-    def __init__(self, bootstrap, topic, group, name, scratch, *settings):
-        self.out, self.err = scratch / f"{name}.out", scratch / f"{name}.err"
-        with open(self.out, "wb") as out, open(self.err, "wb") as err:
-            self.process = subprocess.Popen([program("rdkafka_client"), "follow", bootstrap, topic, group, *settings],
-                                            stdout=out, stderr=err)
-
-    def records(self):
-        seen = {}
-        for line in self.out.read_text().splitlines():
-            fields = line.split()
-            if len(fields) == 3:
-                where = (int(fields[0]), int(fields[1]))
-                assert seen.get(where, fields[2]) == fields[2], f"{where} was read as {seen[where]} and as {fields[2]}"
-                seen[where] = fields[2]
-        return seen
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(20)
-        self.process.kill()
 
 
 class ClusterSqlite(RealTest):
@@ -207,7 +172,7 @@ class ClusterSqlite(RealTest):
                               f"client.id=follower,zone=zone-{i + 1}", "session.timeout.ms=10000") for i in range(2)]
         loads = [Load(self.bootstrap, topic, "once", self.scratch, *IDEMPOTENT),
                  Load(self.bootstrap, topic, "plain", self.scratch, "client.id=plain,zone=zone-3")]
-        watched = [*(Pauses([load.out], 1) for load in loads), Pauses([follower.out for follower in followers], 0)]
+        watched = [*(Pauses([load], "send") for load in loads), Pauses(followers, "poll")]
         print(f"  seed {seed}", flush=True)
         self.watch(watched, 5)
         for number in range(FAULTS):
@@ -223,34 +188,17 @@ class ClusterSqlite(RealTest):
                   f"for {consumers:.1f} s", flush=True)
             for pause in (*producers, consumers):
                 self.assertLess(pause, SESSION_MS / 1000 + PATIENCE)
-        acknowledged = {}
         for load in loads:
-            told, given_up = load.stop()
+            _, given_up = load.stop()
             self.assertEqual(given_up, [], "a producer gave up although two brokers were there all the time")
-            clash = told.keys() & acknowledged.keys()
-            self.assertFalse(clash, f"offsets were given twice: {sorted(clash)[:5]}")
-            acknowledged |= told
-        deadline = time.monotonic() + 60
-        missing = None
-        while missing != [] and time.monotonic() < deadline:
-            time.sleep(0.5)
-            seen = {}
-            for follower in followers:
-                for where, value in follower.records().items():
-                    self.assertEqual(seen.setdefault(where, value), value)
-            missing = [where for where in acknowledged if where not in seen]
+        wait_read(followers, ends_of(loads))
         for follower in followers:
-            follower.stop()
-        self.assertEqual(missing[:5], [], f"{len(missing)} acknowledged records were not consumed")
-        logs = [Log(broker.bootstrap, topic) for broker in self.brokers]
-        for log in logs:
-            self.assertEqual(log.errors, {})
-            self.assertEqual(log.compare(acknowledged)[:10], [])
-            self.assertEqual(log.records, logs[0].records)
-        self.assertEqual(logs[0].out_of_order("once")[:10], [])
-        self.assertEqual([where for where, value in seen.items() if logs[0].records.get(where) != value][:5], [])
-        self.assertGreater(len(acknowledged), 100 * PARTITIONS)
-        print(f"  {len(acknowledged)} acknowledged, {len(logs[0].records)} stored", flush=True)
+            follower.finish()
+        wrong, acknowledged, stored = judge([*loads, *followers], [broker.bootstrap for broker in self.brokers], topic,
+                                            self.scratch)
+        self.assertEqual(wrong, [], "\n".join(wrong))
+        self.assertGreater(acknowledged, 100 * PARTITIONS)
+        print(f"  {acknowledged} acknowledged, {stored} stored", flush=True)
 
     def test_3_a_broker_that_stops_leaves_at_once(self):
         for broker in self.brokers:

@@ -1,9 +1,12 @@
 """What a load was told, and what is stored: the acknowledged records compared with the log, record by record."""
 import collections
+import json
 import secrets
 import signal
 import subprocess
+import time
 
+import history
 from weir import program
 from wire import bodies, client
 
@@ -20,58 +23,138 @@ def create_topic(bootstrap, partitions=PARTITIONS):
     return topic
 
 
-class Load:
-    """A producer process that sends until it is stopped, and writes down what became of each record."""
+class Client:
+    """A program that works with a topic and writes its history down."""
 
-    def __init__(self, bootstrap, topic, name, scratch, *settings, pause_us=5000, value_bytes=0):
-        self.name, self.out, self.err = name, scratch / f"{name}.out", scratch / f"{name}.err"
+    def __init__(self, scratch, name, *arguments):
+        self.name, self.out, self.err = name, scratch / f"{name}.history", scratch / f"{name}.err"
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
-            self.process = subprocess.Popen([program("rdkafka_client"), "load", bootstrap, topic, name, str(pause_us),
-                                             str(value_bytes), *settings], stdout=out, stderr=err)
+            self.process = subprocess.Popen([program("rdkafka_client"), *arguments], stdout=out, stderr=err)
 
-    def stop(self, seconds=90):
-        """Lets it wait for what is under way; returns ({(partition, offset): value}, [values given up])."""
-        self.process.send_signal(signal.SIGTERM)
+    def finish(self, seconds=90, asks=True):
+        """Asks it to end, unless it does so by itself, and waits until it has; it has to end well."""
+        if asks:
+            self.process.send_signal(signal.SIGTERM)
         try:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            self.kill()
             code = "no end"
         if code != 0:
-            raise AssertionError(f"producer {self.name}: {code}: {self.err.read_text()[-1000:]}")
+            raise AssertionError(f"{self.name}: {code}: {self.err.read_text()[-1000:]}")
+
+    def events(self):
+        return (event for event, _ in history.events(self.out))
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+class Load(Client):
+    """A producer process that sends until it is stopped."""
+
+    def __init__(self, bootstrap, topic, name, scratch, *settings, pause_us=5000, value_bytes=0):
+        super().__init__(scratch, name, "load", bootstrap, topic, name, str(pause_us), str(value_bytes), *settings)
+
+    def stop(self, seconds=90):
+        """Lets it wait for what is under way; returns ({(partition, offset): value}, [events of sends given up])."""
+        self.finish(seconds)
         acknowledged, given_up = {}, []
-        for line in self.out.read_text().splitlines():
-            fields = line.split()
-            if fields[0] == "F":
-                given_up.append(fields[1:])
+        for event in self.events():
+            if event["op"] != "send":
                 continue
-            where = (int(fields[1]), int(fields[2]))
+            if event["is"] != "ok":
+                given_up.append(event)
+                continue
+            where = (event["partition"], event["offset"])
             if where in acknowledged:
-                raise AssertionError(f"{where} was acknowledged twice: {acknowledged[where]}, {fields[3]}")
-            acknowledged[where] = fields[3]
+                raise AssertionError(f"{where} was acknowledged twice: {acknowledged[where]}, {event['value']}")
+            acknowledged[where] = event["value"]
         return acknowledged, given_up
+
+
+class Follower(Client):
+    """A consumer process of a group."""
+
+    def __init__(self, bootstrap, topic, group, name, scratch, *settings):
+        super().__init__(scratch, name, "follow", bootstrap, topic, group, name, *settings)
+
+
+class Tail:
+    """The events that are new in histories that still grow."""
+
+    def __init__(self, paths):
+        self.read = {path: (0, b"") for path in paths}
+
+    def new(self):
+        out = []
+        for path, (size, rest) in self.read.items():
+            with open(path, "rb") as file:
+                file.seek(size)
+                got = file.read()
+            *whole, rest = (rest + got).split(b"\n")
+            self.read[path] = (size + len(got), rest)
+            out += [json.loads(line) for line in whole]
+        return out
+
+
+def ends_of(loads):
+    """{partition: the end after the last record that was acknowledged}"""
+    ends = collections.Counter()
+    for load in loads:
+        for event in load.events():
+            if event["op"] == "send" and event["is"] == "ok":
+                ends[event["partition"]] = max(ends[event["partition"]], event["offset"] + 1)
+    return ends
+
+
+def wait_read(consumers, ends, seconds=60):
+    """Until the consumers together have read each partition to its end, or the time is over."""
+    tail, reached, deadline = Tail([consumer.out for consumer in consumers]), collections.Counter(), time.monotonic() + seconds
+    while any(reached[partition] < end for partition, end in ends.items()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+        for event in tail.new():
+            if event["op"] == "poll" and event["is"] == "ok":
+                reached[event["partition"]] = max(reached[event["partition"]], event["offset"] + len(event["values"]))
+
+
+def judge(clients, bootstraps, topic, scratch, more=()):
+    """What is wrong in the histories of clients that have ended and in what each broker has stored, as lines of text; `more`
+    are files of others. Returns these and how many records were acknowledged and are stored."""
+    dumps = [Client(scratch, f"{topic}-dump{number}", "dump", bootstrap, topic, f"dump{number}")
+             for number, bootstrap in enumerate(bootstraps, 1)]
+    for dump in dumps:
+        dump.finish(120, asks=False)
+    anomalies, count = history.check([*(client.out for client in (*clients, *dumps)), *more])
+    acknowledged = sum(event["op"] == "send" and event["is"] == "ok" for client in clients for event in client.events())
+    stored = sum(len(event["values"]) for event in dumps[0].events() if event["op"] == "poll" and event["is"] == "ok")
+    return history.explain(anomalies, count), acknowledged, stored
 
 
 class Log:
     """What is stored: {(partition, offset): value}, and the partitions that answered an error."""
 
     def __init__(self, bootstrap, topic, *partitions):
-        done = subprocess.run([program("rdkafka_client"), "dump", bootstrap, topic, *map(str, partitions)],
+        done = subprocess.run([program("rdkafka_client"), "dump", bootstrap, topic, "dump", *map(str, partitions)],
                               capture_output=True, text=True, check=False, timeout=120)
         if done.returncode != 0:
             raise AssertionError(f"dump: {done.stderr[-1000:]}")
         self.records, self.errors = {}, {}
         following = collections.defaultdict(int)
-        for line in done.stdout.splitlines():
-            fields = line.split()
-            if fields[0] == "E":
-                self.errors[int(fields[1])] = fields[2]
+        for event in map(json.loads, done.stdout.splitlines()):
+            if event["op"] != "poll":
                 continue
-            partition, offset = int(fields[0]), int(fields[1])
-            if offset != following[partition]:
-                raise AssertionError(f"partition {partition}: offset {offset} comes after {following[partition] - 1}")
-            following[partition] += 1
-            self.records[partition, offset] = fields[2]
+            partition = event["partition"]
+            if event["is"] != "ok":
+                self.errors[partition] = event["error"]
+                continue
+            for offset, value in enumerate(event["values"], event["offset"]):
+                if offset != following[partition]:
+                    raise AssertionError(f"partition {partition}: offset {offset} comes after {following[partition] - 1}")
+                following[partition] += 1
+                self.records[partition, offset] = value
 
     def compare(self, acknowledged):
         """Lines about acknowledged records that are not stored as they were acknowledged."""

@@ -1,4 +1,5 @@
 """The judges of tests/real find what they are there to find."""
+import json
 import pathlib
 import stat
 import sys
@@ -12,48 +13,61 @@ import bench_kafka  # noqa: E402
 import load  # noqa: E402
 
 
-def log_of(text):
+def lines(*events):
+    return "\n".join(json.dumps(event) for event in events)
+
+
+def poll(partition, offset, *values):
+    return {"op": "poll", "partition": partition, "offset": offset, "values": values, "is": "ok"}
+
+
+def send(partition, value, offset=None):
+    return {"op": "send", "partition": partition, "value": value, "offset": offset, "is": "fail" if offset is None else "ok"}
+
+
+def log_of(*events):
     """A Log read from what a dump printed."""
     with tempfile.TemporaryDirectory() as folder:
         script = pathlib.Path(folder, "dump")
-        script.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\n")
+        script.write_text(f"#!/bin/sh\ncat <<'END'\n{lines(*events)}\nEND\n")
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
         with unittest.mock.patch.object(load, "program", lambda _: str(script)):
             return load.Log("nowhere", "topic")
 
 
 class Loss(unittest.TestCase):
-    LOG = "0 0 a:0:0\n0 1 a:0:1\n1 0 a:1:0"
+    LOG = ({"op": "start"}, poll(0, 0, "a:0:0", "a:0:1"), poll(1, 0, "a:1:0"))
 
     def test_a_lost_or_changed_record_is_named(self):
-        log = log_of(self.LOG)
+        log = log_of(*self.LOG)
         self.assertEqual(log.compare({(0, 0): "a:0:0", (1, 0): "a:1:0"}), [])
         self.assertIn("offset 1: acknowledged a:0:9, stored a:0:1", log.compare({(0, 1): "a:0:9"})[0])
         self.assertIn("stored None", log.compare({(1, 1): "a:1:1"})[0])
 
     def test_an_offset_with_two_values_is_named(self):
-        later = log_of("0 0 a:0:0\n0 1 b:0:1\n1 0 a:1:0")
-        self.assertIn("offset 1: was a:0:1, is b:0:1", later.changed(log_of(self.LOG))[0])
+        later = log_of(poll(0, 0, "a:0:0", "b:0:1"), poll(1, 0, "a:1:0"))
+        self.assertIn("offset 1: was a:0:1, is b:0:1", later.changed(log_of(*self.LOG))[0])
 
     def test_a_hole_is_an_error(self):
         with self.assertRaisesRegex(AssertionError, "offset 2 comes after 0"):
-            log_of("0 0 a:0:0\n0 2 a:0:1")
+            log_of(poll(0, 0, "a:0:0"), poll(0, 2, "a:0:1"))
 
     def test_doubled_and_swapped_records_are_named(self):
-        self.assertEqual(log_of(self.LOG).out_of_order("a"), [])
-        self.assertIn("0 after 0", log_of("0 0 a:0:0\n0 1 a:0:0").out_of_order("a")[0])
-        self.assertIn("0 after 1", log_of("0 0 a:0:1\n0 1 a:0:0").out_of_order("a")[0])
-        self.assertEqual(log_of("0 0 b:0:0\n0 1 b:0:0").out_of_order("a"), [])
+        self.assertEqual(log_of(*self.LOG).out_of_order("a"), [])
+        self.assertIn("0 after 0", log_of(poll(0, 0, "a:0:0", "a:0:0")).out_of_order("a")[0])
+        self.assertIn("0 after 1", log_of(poll(0, 0, "a:0:1", "a:0:0")).out_of_order("a")[0])
+        self.assertEqual(log_of(poll(0, 0, "b:0:0", "b:0:0")).out_of_order("a"), [])
 
     def test_errors_of_partitions_are_kept(self):
-        self.assertEqual(log_of("E 3 KAFKA_STORAGE_ERROR\n0 0 a:0:0").errors, {3: "KAFKA_STORAGE_ERROR"})
+        refused = {"op": "poll", "partition": 3, "is": "fail", "error": "KAFKA_STORAGE_ERROR"}
+        self.assertEqual(log_of(refused, poll(0, 0, "a:0:0")).errors, {3: "KAFKA_STORAGE_ERROR"})
 
 
 class Load(unittest.TestCase):
-    def stopped(self, text):
+    def stopped(self, *events):
         with tempfile.TemporaryDirectory() as folder:
             scratch, script = pathlib.Path(folder), pathlib.Path(folder, "load")
-            script.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\nexec sleep 0.1\n")
+            script.write_text(f"#!/bin/sh\ncat <<'END'\n{lines(*events)}\nEND\nexec sleep 0.1\n")
             script.chmod(0o755)
             with unittest.mock.patch.object(load, "program", lambda _: str(script)):
                 one = load.Load("nowhere", "topic", "name", scratch)
@@ -62,12 +76,25 @@ class Load(unittest.TestCase):
                 return one.stop()
 
     def test_what_was_told(self):
-        self.assertEqual(self.stopped("A 0 5 a:0:0\nF a:0:1 _MSG_TIMED_OUT"),
-                         ({(0, 5): "a:0:0"}, [["a:0:1", "_MSG_TIMED_OUT"]]))
+        self.assertEqual(self.stopped({"op": "start"}, send(0, "a:0:0", 5), send(0, "a:0:1")),
+                         ({(0, 5): "a:0:0"}, [send(0, "a:0:1")]))
 
     def test_an_offset_told_twice_is_an_error(self):
         with self.assertRaisesRegex(AssertionError, "acknowledged twice"):
-            self.stopped("A 0 5 a:0:0\nA 0 5 a:0:1")
+            self.stopped(send(0, "a:0:0", 5), send(0, "a:0:1", 5))
+
+
+class Tail(unittest.TestCase):
+    def test_events_come_once_and_whole(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "history")
+            whole = lines(send(0, "a:0:0", 0), send(0, "a:0:1", 1)) + "\n"
+            path.write_text(whole[:70])
+            tail = load.Tail([path])
+            first = tail.new()
+            path.write_text(whole)
+            self.assertEqual([*first, *tail.new()], [send(0, "a:0:0", 0), send(0, "a:0:1", 1)])
+            self.assertEqual(tail.new(), [])
 
 
 class Bench(unittest.TestCase):

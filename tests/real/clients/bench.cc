@@ -38,16 +38,11 @@ double percentile(std::vector<float>& values, double part) {
 // bench-produce BOOTSTRAP TOPIC RECORDS BYTES [KEY=VALUE...]
 int bench_produce(const Arguments& arguments) {
   if (arguments.size() < 4) die("bench-produce BOOTSTRAP TOPIC RECORDS BYTES [KEY=VALUE...]");
-  Settings settings;
-  for (std::size_t i = 4; i < arguments.size(); ++i) {
-    std::size_t equals = arguments[i].find('=');
-    settings.emplace_back(arguments[i].substr(0, equals), arguments[i].substr(equals + 1));
-  }
   const std::size_t records = std::stoul(arguments[2]);
   const std::size_t bytes = std::stoul(arguments[3]);
   Latencies latencies;
   latencies.milliseconds.reserve(records);
-  Handle producer = make_producer(arguments[0], settings, report, &latencies);
+  Handle producer = make_producer(arguments[0], settings_from(arguments, 4), report, &latencies);
   std::string value(bytes, 'x');
   std::uint64_t state = 88172645463325252ULL;  // bytes that do not compress, the same in each run
   for (char& one : value) {

@@ -1,6 +1,8 @@
 #include "client.h"
 
 #include <array>
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -8,6 +10,8 @@ namespace weir::clients {
 namespace {
 
 constexpr int kTimeoutMs = 30'000;
+
+std::atomic<bool> g_stopped = false;
 
 rd_kafka_conf_t* configure(const std::string& bootstrap, const Settings& settings) {
   std::array<char, 512> why{};
@@ -37,6 +41,22 @@ void die(const std::string& message) {
   std::_Exit(1);
 }
 
+Settings settings_from(const Arguments& arguments, std::size_t first) {
+  Settings settings;
+  for (std::size_t i = first; i < arguments.size(); ++i) {
+    const std::size_t equals = arguments[i].find('=');
+    if (equals == std::string::npos) die(arguments[i] + ": not KEY=VALUE");
+    settings.emplace_back(arguments[i].substr(0, equals), arguments[i].substr(equals + 1));
+  }
+  return settings;
+}
+
+void stop_on_signal() {
+  for (const int one : {SIGTERM, SIGINT}) std::signal(one, [](int) { g_stopped = true; });
+}
+
+bool is_stopped() { return g_stopped; }
+
 Handle make_producer(const std::string& bootstrap, const Settings& settings, DeliveryReport report,
                      void* opaque) {
   rd_kafka_conf_t* conf = configure(bootstrap, settings);
@@ -45,11 +65,12 @@ Handle make_producer(const std::string& bootstrap, const Settings& settings, Del
   return make(RD_KAFKA_PRODUCER, conf);
 }
 
-Handle make_consumer(const std::string& bootstrap, const Settings& settings, Rebalance rebalance,
-                     void* opaque) {
+Handle make_consumer(const std::string& bootstrap, const Settings& settings,
+                     const Callbacks& callbacks) {
   rd_kafka_conf_t* conf = configure(bootstrap, settings);
-  rd_kafka_conf_set_opaque(conf, opaque);
-  if (rebalance != nullptr) rd_kafka_conf_set_rebalance_cb(conf, rebalance);
+  rd_kafka_conf_set_opaque(conf, callbacks.opaque);
+  if (callbacks.rebalance != nullptr) rd_kafka_conf_set_rebalance_cb(conf, callbacks.rebalance);
+  if (callbacks.commit != nullptr) rd_kafka_conf_set_offset_commit_cb(conf, callbacks.commit);
   Handle handle = make(RD_KAFKA_CONSUMER, conf);
   rd_kafka_poll_set_consumer(handle.get());
   return handle;

@@ -31,14 +31,20 @@ using Partitions = std::unique_ptr<rd_kafka_topic_partition_list_t, Destroy>;
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 using DeliveryReport = void (*)(rd_kafka_t*, const rd_kafka_message_t*, void*);
-using Rebalance = void (*)(rd_kafka_t*, rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*,
-                           void*);
+using OffsetsReport = void (*)(rd_kafka_t*, rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*,
+                               void*);
+// What a consumer tells, with `opaque`.
+struct Callbacks {
+  OffsetsReport rebalance = nullptr;
+  OffsetsReport commit = nullptr;
+  void* opaque = nullptr;
+};
 
 // A producer whose delivery reports go to `report` with `opaque`.
 Handle make_producer(const std::string& bootstrap, const Settings& settings, DeliveryReport report,
                      void* opaque);
 Handle make_consumer(const std::string& bootstrap, const Settings& settings,
-                     Rebalance rebalance = nullptr, void* opaque = nullptr);
+                     const Callbacks& callbacks = {});
 
 // Queues one record, serving reports while the queue is full. `partition` may be
 // RD_KAFKA_PARTITION_UA.
@@ -54,10 +60,17 @@ std::pair<std::int64_t, std::int64_t> watermarks(rd_kafka_t* handle, const std::
 
 // The sub-programs; arguments follow the name of the program.
 using Arguments = std::vector<std::string>;
+// The KEY=VALUE arguments from the given one on.
+Settings settings_from(const Arguments& arguments, std::size_t first);
+// From now on SIGTERM and SIGINT only make is_stopped() true.
+void stop_on_signal();
+bool is_stopped();
+
 int produce_files(const Arguments& arguments);
 int verify_files(const Arguments& arguments);
 int load(const Arguments& arguments);
 int follow(const Arguments& arguments);
+int read(const Arguments& arguments);
 int dump(const Arguments& arguments);
 int bench_produce(const Arguments& arguments);
 int bench_consume(const Arguments& arguments);

@@ -110,7 +110,7 @@ class Member {
                                {"auto.offset.reset", "earliest"},
                                {"enable.auto.commit", "false"},
                                {"fetch.wait.max.ms", "100"}},
-                              on_rebalance, this);
+                              {.rebalance = on_rebalance, .opaque = this});
     Partitions topics(rd_kafka_topic_partition_list_new(1));
     rd_kafka_topic_partition_list_add(topics.get(), topic.c_str(), RD_KAFKA_PARTITION_UA);
     rd_kafka_subscribe(consumer_.get(), topics.get());
@@ -168,10 +168,7 @@ class Member {
 int produce_files(const Arguments& arguments) {
   if (arguments.size() < 2) die("produce-files BOOTSTRAP TOPIC [KEY=VALUE...] < names");
   Settings settings = {{"queue.buffering.max.messages", "1000000"}, {"linger.ms", "20"}};
-  for (std::size_t i = 2; i < arguments.size(); ++i) {
-    std::size_t equals = arguments[i].find('=');
-    settings.emplace_back(arguments[i].substr(0, equals), arguments[i].substr(equals + 1));
-  }
+  for (const auto& one : settings_from(arguments, 2)) settings.push_back(one);
   Handle producer = make_producer(arguments[0], settings, count_delivery, nullptr);
   std::size_t records = 0;
   for (const std::string& name : names_on_stdin()) {

@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
       {"verify-files", weir::clients::verify_files},
       {"load", weir::clients::load},
       {"follow", weir::clients::follow},
+      {"read", weir::clients::read},
       {"dump", weir::clients::dump},
       {"bench-produce", weir::clients::bench_produce},
       {"bench-consume", weir::clients::bench_consume},

@@ -51,15 +51,6 @@ void report(rd_kafka_t* /*producer*/, const rd_kafka_message_t* message, void* o
   static_cast<Latencies*>(opaque)->add(stamp_of(*message), Clock::now());
 }
 
-Settings settings_from(const Arguments& arguments, std::size_t first) {
-  Settings settings;
-  for (std::size_t i = first; i < arguments.size(); ++i) {
-    const std::size_t equals = arguments[i].find('=');
-    settings.emplace_back(arguments[i].substr(0, equals), arguments[i].substr(equals + 1));
-  }
-  return settings;
-}
-
 }  // namespace
 
 // paced-produce BOOTSTRAP TOPIC SECONDS RECORDS_PER_SECOND BYTES [KEY=VALUE...]

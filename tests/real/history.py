@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Judges what clients saw: reads histories and names the anomalies in them, each with the lines that show it.
+
+history.py FILE...
+
+A history is a file of JSON lines, written by one client (clients/history.h, watch.py). Every line has `t`, microseconds of
+the machine's monotonic time when it was known; `p`, the client's name; `op`; mostly `partition`; `is`: ok, fail (certainly
+without effect) or unknown; `took`, the microseconds that it took. The operations:
+
+start      kind: idempotent or plain (producers), reader, final (they must get everything), group:NAME (its members together)
+           or watcher
+send       value NAME:PARTITION:COUNTER, with counters that grow; offset if it is ok
+poll       offset of the first of values, which follow each other
+assign     offset that is read from now on; a group's is what it had committed, -1 for nothing
+revoke     the partition is another's now
+commit     offset
+end        offset: the answer to "where does the partition end", which no broker may give too low
+watermark  offset: the high watermark in an answer of the broker `p`"""
+import bisect
+import collections
+import json
+import sys
+from typing import NamedTuple
+
+MOST_OF_A_KIND = 20
+
+
+class Anomaly(NamedTuple):
+    kind: str
+    text: str
+    lines: tuple  # (path, number)
+
+
+class Ranges:
+    """Offsets that somebody has read, as ranges that do not touch."""
+
+    def __init__(self):
+        self.starts, self.ends = [], []
+
+    def add(self, start, end):
+        low, high = bisect.bisect_left(self.ends, start), bisect.bisect_right(self.starts, end)
+        if low < high:
+            start, end = min(start, self.starts[low]), max(end, self.ends[high - 1])
+        self.starts[low:high], self.ends[low:high] = [start], [end]
+
+    def __contains__(self, offset):
+        at = bisect.bisect_right(self.starts, offset) - 1
+        return at >= 0 and offset < self.ends[at]
+
+    def end(self):
+        return self.ends[-1] if self.ends else 0
+
+
+class Partition:
+    def __init__(self):
+        self.values = {}  # offset: (value, line)
+        self.acknowledged = {}  # offset: line
+        self.told = []  # (time, end, line): at that time somebody had been told that the partition ends no earlier
+        self.asked = []  # (time of the question, end, line)
+
+
+class Checker:
+    """Takes the events of all histories, each with its line; then finish() gives the anomalies."""
+
+    def __init__(self):
+        self.anomalies, self.count = [], collections.Counter()
+        self.kinds = {}  # process: kind
+        self.partitions = collections.defaultdict(Partition)
+        self.read = collections.defaultdict(lambda: collections.defaultdict(Ranges))  # reader: {partition: ranges}
+        self.position = {}  # (process, partition): (next offset or None, line)
+        self.failed = {}  # value of a send that certainly did not happen: line
+        self.committed = collections.defaultdict(list)  # (group, partition): [(time, offset, line)]
+        self.resumed = collections.defaultdict(list)  # (group, partition): [(time of the question, offset, line)]
+        self.watermark = {}  # (process, partition): (offset, line)
+
+    def note(self, kind, text, *lines):
+        self.count[kind] += 1
+        if self.count[kind] <= MOST_OF_A_KIND:
+            self.anomalies.append(Anomaly(kind, text, lines))
+
+    def feed(self, event, line):
+        handler = getattr(self, "on_" + event["op"], None)
+        if handler is None:
+            raise ValueError(f"{line[0]}:{line[1]}: no operation {event['op']!r}")
+        handler(event, line)
+
+    def reader_of(self, process):
+        """Who has to get everything: a group as a whole, or a client of its own."""
+        kind = self.kinds.get(process, "")
+        return kind if kind.startswith("group:") else process
+
+    def holds(self, partition, offset, value, line):
+        known, earlier = self.partitions[partition].values.setdefault(offset, (value, line))
+        if known != value:
+            self.note("inconsistent offsets", f"partition {partition} offset {offset} is {known} and {value}", earlier, line)
+
+    def on_start(self, event, line):
+        self.kinds[event["p"]] = event["kind"]
+        if event["kind"] in ("reader", "final") or event["kind"].startswith("group:"):
+            self.read[self.reader_of(event["p"])]  # it is there, even if it reads nothing
+
+    def on_send(self, event, line):
+        if event["is"] == "fail":
+            self.failed[event["value"]] = line
+        if event["is"] != "ok":
+            return
+        partition, offset = self.partitions[event["partition"]], event["offset"]
+        if offset < 0:
+            self.note("no offset", f"{event['value']} was acknowledged without an offset", line)
+            return
+        self.holds(event["partition"], offset, event["value"], line)
+        if offset in partition.acknowledged and partition.values[offset][0] == event["value"]:
+            self.note("inconsistent offsets", f"partition {event['partition']} offset {offset} was acknowledged twice",
+                      partition.acknowledged[offset], line)
+        partition.acknowledged[offset] = line
+        partition.told.append((event["t"], offset + 1, line))
+
+    def on_poll(self, event, line):
+        partition = event["partition"]
+        if event["is"] != "ok":
+            if event["error"] in ("_AUTO_OFFSET_RESET", "OFFSET_OUT_OF_RANGE"):
+                self.note("out of range", f"{event['p']} was told that there is nothing where it reads, in partition "
+                          f"{partition}", line)
+            return
+        first, end = event["offset"], event["offset"] + len(event["values"])
+        expected, before = self.position.get((event["p"], partition), (None, None))
+        if expected is not None and first != expected:
+            kind, what = ("poll skip", "passes over") if first > expected else ("nonmonotonic poll", "comes again from")
+            self.note(kind, f"{event['p']} {what} partition {partition} offset {min(first, expected)}: {expected} was next, "
+                      f"{first} came", before, line)
+        self.position[event["p"], partition] = (end, line)
+        for offset, value in enumerate(event["values"], first):
+            self.holds(partition, offset, value, line)
+            if value.split(":")[1:2] != [str(partition)]:
+                self.note("misplaced", f"partition {partition} offset {offset} holds {value}", line)
+        if self.reader_of(event["p"]) in self.read:
+            self.read[self.reader_of(event["p"])][partition].add(first, end)
+
+    def on_assign(self, event, line):
+        where, group = (event["p"], event["partition"]), self.reader_of(event["p"])
+        self.position[where] = (event["offset"] if event["offset"] >= 0 else None, line)
+        if group.startswith("group:") and event["is"] == "ok":
+            self.resumed[group, event["partition"]].append((event["t"] - event["took"], event["offset"], line))
+
+    def on_revoke(self, event, line):
+        self.position.pop((event["p"], event["partition"]), None)
+
+    def on_commit(self, event, line):
+        if event["is"] == "ok":
+            self.committed[self.reader_of(event["p"]), event["partition"]].append((event["t"], event["offset"], line))
+
+    def on_end(self, event, line):
+        partition = self.partitions[event["partition"]]
+        partition.told.append((event["t"], event["offset"], line))
+        partition.asked.append((event["t"] - event["took"], event["offset"], line))
+
+    def on_watermark(self, event, line):
+        where = (event["p"], event["partition"])
+        highest, before = self.watermark.get(where, (-1, None))
+        if event["offset"] < highest:
+            self.note("high watermark goes back", f"partition {event['partition']} on {event['p']}: {event['offset']} after "
+                      f"{highest}", before, line)
+        else:
+            self.watermark[where] = (event["offset"], line)
+
+    def finish(self):
+        for number, partition in sorted(self.partitions.items()):
+            self.find_lost(number, partition)
+            self.find_out_of_order(number, partition)
+            self.find_too_low("high watermark goes back", f"partition {number} ends", partition.told, partition.asked)
+        for (group, number), resumed in sorted(self.resumed.items()):
+            self.find_too_low("committed offset goes back", f"{group} partition {number} goes on",
+                              self.committed[group, number], resumed)
+        return self.anomalies
+
+    def find_lost(self, number, partition):
+        highest = max((ranges[number].end() for ranges in self.read.values()), default=0)
+        for offset, line in sorted(partition.acknowledged.items()):
+            without = [reader for reader, ranges in self.read.items() if offset not in ranges[number]]
+            if not without:
+                continue
+            what = f"{partition.values[offset][0]}, acknowledged at partition {number} offset {offset}"
+            if len(without) == len(self.read) and offset < highest:
+                self.note("lost write", f"{what}, was passed over by everybody", line)
+            else:
+                self.note("unseen", f"{what}, was not read by {', '.join(sorted(without))}", line)
+        for offset, (value, line) in sorted(partition.values.items()):
+            if value in self.failed:
+                self.note("failed write", f"partition {number} offset {offset} holds {value}, which was refused",
+                          self.failed[value], line)
+
+    def find_out_of_order(self, number, partition):
+        """The records of idempotent producers: each once, in the order they were sent."""
+        places, last = {}, {}
+        for offset, (value, line) in sorted(partition.values.items()):
+            name, _, counter = value.partition(f":{number}:")
+            if self.kinds.get(name) != "idempotent" or not counter.isdigit():
+                continue
+            if value in places:
+                self.note("duplicate", f"{value} is at partition {number} offsets {places[value][0]} and {offset}",
+                          places[value][1], line)
+                continue
+            places[value] = (offset, line)
+            before, earlier = last.get(name, (-1, None))
+            if int(counter) < before:
+                self.note("nonmonotonic send", f"partition {number} offset {offset} holds {value} after number {before}",
+                          earlier, line)
+            last[name] = (int(counter), line)
+
+    def find_too_low(self, kind, what, told, asked):
+        """Answers below what was known to somebody before the question was asked."""
+        told = sorted(told, key=lambda one: one[0])
+        times, highest = [one[0] for one in told], []
+        for one in told:
+            highest.append(one if not highest or one[1] > highest[-1][1] else highest[-1])
+        for time, offset, line in asked:
+            at = bisect.bisect_left(times, time) - 1
+            if at >= 0 and offset < highest[at][1]:
+                self.note(kind, f"{what} at {offset}, after it was {highest[at][1]}", highest[at][2], line)
+
+
+def events(path):
+    """(event, (path, number of the line)) of a history; the last line may be unfinished if the client was killed."""
+    with open(path, encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.endswith("\n"):
+                yield json.loads(line), (str(path), number)
+
+
+def check(paths):
+    """The anomalies of the histories together, and how many there are of each kind."""
+    checker = Checker()
+    for path in paths:
+        for event, line in events(path):
+            checker.feed(event, line)
+    return checker.finish(), checker.count
+
+
+def explain(anomalies, count):
+    """Lines of text: each anomaly, below it the lines of the histories that show it."""
+    wanted = {line for anomaly in anomalies for line in anomaly.lines if line}
+    texts = {}
+    for path in {path for path, _ in wanted}:
+        with open(path, encoding="utf-8") as lines:
+            texts |= {(path, number): line.rstrip() for number, line in enumerate(lines, 1) if (path, number) in wanted}
+    out = []
+    for anomaly in anomalies:
+        out.append(f"{anomaly.kind}: {anomaly.text}")
+        out += [f"    {path}:{number}: {texts[path, number][:300]}" for path, number in filter(None, anomaly.lines)]
+    out += [f"{kind}: {number} in all" for kind, number in count.items() if number > MOST_OF_A_KIND]
+    return out
+
+
+def main():
+    if len(sys.argv) < 2:
+        raise SystemExit(__doc__)
+    anomalies, count = check(sys.argv[1:])
+    print("\n".join(explain(anomalies, count)) or "no anomalies")
+    return 1 if anomalies else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,230 @@
+"""The judge of histories finds each anomaly where it was planted, names the lines that show it, and nothing else."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+REAL = pathlib.Path(__file__).resolve().parent.parent.parent / "tests/real"
+sys.path.insert(0, str(REAL))
+
+import history  # noqa: E402
+
+
+def start(client, kind):
+    return {"t": 0, "p": client, "op": "start", "kind": kind}
+
+
+def send(time, value, offset=None, outcome="ok"):
+    event = {"t": time, "p": value.split(":")[0], "op": "send", "took": 5, "partition": int(value.split(":")[1]),
+             "value": value, "is": outcome}
+    return event if offset is None else event | {"offset": offset}
+
+
+def poll(time, client, offset, *values, partition=0):
+    return {"t": time, "p": client, "op": "poll", "partition": partition, "offset": offset, "values": list(values), "is": "ok"}
+
+
+def assign(time, client, offset, partition=0, outcome="ok"):
+    return {"t": time, "p": client, "op": "assign", "took": 2, "partition": partition, "offset": offset, "is": outcome}
+
+
+def commit(time, client, offset, outcome="ok"):
+    return {"t": time, "p": client, "op": "commit", "partition": 0, "offset": offset, "is": outcome}
+
+
+def told(operation, time, client, offset):
+    return {"t": time, "p": client, "op": operation, "took": 2, "partition": 0, "offset": offset, "is": "ok"}
+
+
+def clean():
+    """Two producers, a reader, a group of two members that hand over, a dump and two brokers that are watched."""
+    return [
+        start("once", "idempotent"), start("plain", "plain"), start("reader", "reader"), start("dump", "final"),
+        start("m1", "group:g"), start("m2", "group:g"), start("broker-1", "watcher"), start("broker-2", "watcher"),
+        send(10, "once:0:0", 0), send(20, "plain:0:0", 1), send(30, "once:0:1", 2), send(40, "plain:0:1", outcome="unknown"),
+        assign(12, "reader", 0), poll(33, "reader", 0, "once:0:0", "plain:0:0", "once:0:1", "plain:0:1"),
+        assign(50, "reader", 1), poll(60, "reader", 1, "plain:0:0", "once:0:1"),
+        assign(13, "m1", -1), poll(22, "m1", 0, "once:0:0", "plain:0:0"), commit(23, "m1", 2),
+        {"t": 24, "p": "m1", "op": "revoke", "partition": 0},
+        assign(30, "m2", 2), poll(41, "m2", 2, "once:0:1", "plain:0:1"), commit(42, "m2", 4),
+        told("watermark", 25, "broker-1", 2), told("watermark", 45, "broker-1", 4), told("watermark", 26, "broker-2", 0),
+        told("end", 35, "broker-2", 3), told("end", 46, "broker-1", 4),
+        assign(70, "dump", 0), poll(71, "dump", 0, "once:0:0", "plain:0:0", "once:0:1", "plain:0:1"),
+    ]
+
+
+class Planted(unittest.TestCase):
+    def check(self, events):
+        """{kind: [anomalies]}; the lines of an anomaly are made the events that they hold."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "history")
+            path.write_text("".join(json.dumps(event) + "\n" for event in events) + '{"t":1,"unfini')
+            anomalies, count = history.check([path])
+            self.assertEqual(sum(count.values()), len(anomalies))
+            self.text = "\n".join(history.explain(anomalies, count))
+        found = {}
+        for anomaly in anomalies:
+            lines = [events[line[1] - 1] for line in anomaly.lines if line]
+            found.setdefault(anomaly.kind, []).append(anomaly._replace(lines=lines))
+        return found
+
+    def only(self, kind, events, *lines):
+        """There is this one anomaly, and these are its lines."""
+        found = self.check(events)
+        self.assertEqual(list(found), [kind], self.text)
+        self.assertEqual(len(found[kind]), 1, self.text)
+        self.assertEqual(found[kind][0].lines, list(lines))
+        for line in lines:
+            self.assertIn(json.dumps(line)[:100], self.text)
+        return found[kind][0].text
+
+    def test_a_clean_history(self):
+        self.assertEqual(self.check(clean()), {})
+
+    def test_lost_write(self):
+        lost = send(48, "plain:0:9", 3)
+        events = [event for event in clean() if event.get("value") != "plain:0:1"]
+        for event in events:
+            if "plain:0:1" in event.get("values", ()):
+                event["values"] = event["values"][:-1]
+        after = [send(49, "plain:0:10", 4)]
+        for client in ("reader", "m2", "dump"):
+            after += [assign(80, client, 4), poll(81, client, 4, "plain:0:10")]
+        self.only("lost write", [*events, lost, *after], lost)
+
+    def test_unseen(self):
+        new = send(48, "plain:0:9", 4)
+        text = self.only("unseen", [*clean(), new], new)
+        self.assertIn("dump, group:g, reader", text)
+
+    def test_unseen_by_one_reader(self):
+        stuck = [*clean(), start("stuck", "reader"), assign(20, "stuck", 0), poll(21, "stuck", 0, "once:0:0", "plain:0:0")]
+        self.assertIn("stuck", self.only("unseen", stuck, send(30, "once:0:1", 2)))
+        nothing = self.check([*clean(), start("silent", "group:other")])
+        self.assertEqual([one.text for one in nothing["unseen"] if "group:other" not in one.text], [])
+        self.assertEqual(len(nothing["unseen"]), 3)
+
+    def test_duplicate(self):
+        again, events = "once:0:1", clean()
+        for client in ("reader", "m2", "dump"):
+            events += [assign(80, client, 4), poll(81, client, 4, again)]
+        self.only("duplicate", events, send(30, again, 2), poll(81, "reader", 4, again))
+
+    def test_a_plain_producer_may_repeat(self):
+        self.assertEqual(self.check([*clean(), poll(72, "dump", 4, "plain:0:0")]), {})
+
+    def test_inconsistent_offsets(self):
+        other = poll(72, "late", 2, "plain:0:7")
+        self.only("inconsistent offsets", [*clean(), other], send(30, "once:0:1", 2), other)
+
+    def test_an_offset_acknowledged_to_two(self):
+        twice = send(44, "plain:0:5", 0)
+        self.only("inconsistent offsets", [*clean(), twice], send(10, "once:0:0", 0), twice)
+
+    def test_an_acknowledgement_without_an_offset(self):
+        without = send(44, "plain:0:5", -1)
+        self.only("no offset", [*clean(), without], without)
+
+    def test_nonmonotonic_send(self):
+        old, new = send(47, "once:0:5", 4), send(48, "once:0:4", 5)
+        events = [*clean(), old, new]
+        for client in ("reader", "m2", "dump"):
+            events += [assign(80, client, 4), poll(81, client, 4, "once:0:5", "once:0:4")]
+        self.only("nonmonotonic send", events, old, new)
+
+    def test_poll_skip(self):
+        before, skips = poll(60, "reader", 1, "plain:0:0", "once:0:1"), poll(61, "reader", 4, "plain:0:9")
+        self.only("poll skip", [*clean(), skips], before, skips)
+
+    def test_poll_skip_after_an_assignment(self):
+        begins, skips = assign(62, "reader", 1), poll(63, "reader", 2, "once:0:1")
+        self.only("poll skip", [*clean(), begins, skips], begins, skips)
+
+    def test_nonmonotonic_poll(self):
+        before, back = poll(60, "reader", 1, "plain:0:0", "once:0:1"), poll(61, "reader", 2, "once:0:1")
+        self.only("nonmonotonic poll", [*clean(), back], before, back)
+
+    def test_a_rebalance_may_repeat(self):
+        again = [{"t": 80, "p": "m2", "op": "revoke", "partition": 0}, poll(82, "m2", 0, "once:0:0")]
+        self.assertEqual(self.check([*clean(), *again]), {})
+
+    def test_a_watermark_goes_back_on_a_broker(self):
+        high, low = told("watermark", 45, "broker-1", 4), told("watermark", 47, "broker-1", 3)
+        self.only("high watermark goes back", [*clean(), low], high, low)
+
+    def test_an_end_below_what_another_broker_told(self):
+        low = told("end", 50, "broker-2", 3)
+        self.only("high watermark goes back", [*clean(), low], told("end", 46, "broker-1", 4), low)
+
+    def test_an_end_below_what_was_acknowledged(self):
+        low = told("end", 34, "broker-2", 2)
+        self.only("high watermark goes back", [*clean(), low], send(30, "once:0:1", 2), low)
+        # Asked before the record was acknowledged, the answer is right.
+        self.assertEqual(self.check([*clean(), told("end", 31, "broker-2", 2)]), {})
+
+    def test_a_committed_offset_goes_back(self):
+        back = assign(90, "m1", 2)
+        self.only("committed offset goes back", [*clean(), back], commit(42, "m2", 4), back)
+
+    def test_a_committed_offset_vanishes(self):
+        gone = assign(90, "m1", -1)
+        self.only("committed offset goes back", [*clean(), gone], commit(42, "m2", 4), gone)
+        self.assertEqual(self.check([*clean(), assign(90, "m1", -1, outcome="unknown")]), {})
+
+    def test_failed_write(self):
+        refused = send(45, "plain:0:1", outcome="fail")
+        read = poll(33, "reader", 0, "once:0:0", "plain:0:0", "once:0:1", "plain:0:1")
+        events = [event for event in clean() if event.get("value") != "plain:0:1"]
+        self.only("failed write", [*events, refused], refused, read)
+
+    def test_misplaced(self):
+        wrong = poll(83, "late", 0, "plain:0:7", partition=3)
+        self.only("misplaced", [*clean(), wrong], wrong)
+
+    def test_out_of_range(self):
+        told_so = {"t": 83, "p": "reader", "op": "poll", "partition": 0, "is": "fail", "error": "_AUTO_OFFSET_RESET"}
+        self.only("out of range", [*clean(), told_so], told_so)
+        self.assertEqual(self.check([*clean(), told_so | {"error": "_TRANSPORT", "partition": -1}]), {})
+
+    def test_an_unknown_operation_is_an_error(self):
+        with self.assertRaisesRegex(ValueError, "no operation 'sned'"):
+            self.check([{"t": 1, "p": "x", "op": "sned"}])
+
+
+class Ranges(unittest.TestCase):
+    def test_ranges_join(self):
+        for order in ([(0, 2), (4, 6), (2, 4)], [(4, 6), (0, 2), (1, 5)], [(0, 6), (2, 3)], [(2, 3), (0, 6)]):
+            ranges = history.Ranges()
+            for start_of, end in order:
+                ranges.add(start_of, end)
+            self.assertEqual((ranges.starts, ranges.ends), ([0], [6]), order)
+        self.assertNotIn(6, ranges)
+        self.assertIn(5, ranges)
+
+    def test_gaps_stay(self):
+        ranges = history.Ranges()
+        ranges.add(7, 9)
+        ranges.add(1, 3)
+        self.assertEqual([offset for offset in range(10) if offset in ranges], [1, 2, 7, 8])
+
+
+class Command(unittest.TestCase):
+    def run_on(self, events):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "history")
+            path.write_text("".join(json.dumps(event) + "\n" for event in events))
+            return subprocess.run([sys.executable, str(REAL / "history.py"), str(path)], capture_output=True, text=True,
+                                  check=False)
+
+    def test_it_tells(self):
+        done = self.run_on(clean())
+        self.assertEqual((done.returncode, done.stdout), (0, "no anomalies\n"))
+        done = self.run_on([*clean(), poll(83, "late", 0, "plain:0:7", partition=3)])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("misplaced: partition 3 offset 0 holds plain:0:7", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
