@@ -113,6 +113,11 @@ Task<std::vector<TopicOutcome>> create_topics(Broker& broker, std::vector<TopicS
                                         partitions, kMaxPartitionsPerRequest)));
     co_return outcomes;
   }
+  // Another broker may have deleted what seems to exist.
+  bool seem_to_exist = std::ranges::any_of(specs, [&](const TopicSpec& spec) {
+    return broker.coordinator.image()->topic(spec.name) != nullptr;
+  });
+  if (seem_to_exist) std::ignore = co_await broker.coordinator.catch_up();
   for (const TopicSpec& spec : specs) {
     TopicOutcome& outcome = outcomes.emplace_back(check(broker, *state, spec));
     if (outcome.error != KafkaError::kNone) continue;

@@ -182,6 +182,8 @@ Task<OffsetDeleteResponse> GroupCoordinator::delete_offsets(const OffsetDeleteRe
   auto erase = [](GroupCoordinator* self,
                   const OffsetDeleteRequest* asked) -> Task<OffsetDeleteResponse> {
     OffsetDeleteResponse response;
+    // A topic that is unknown here may have been created through another broker.
+    std::ignore = co_await self->coordinator_.catch_up();
     Held own{KafkaError::kInvalidGroupId, nullptr};
     if (!asked->group_id.empty())
       own = co_await self->hold(std::string(asked->group_id), Missing::kIsNone);
