@@ -145,6 +145,20 @@ TEST_F(ClusterFetchTest, AnOffsetThatIsNotKnownHereYetIsNotOutOfRange) {
   EXPECT_EQ(fetch(at(9)).error, KafkaError::kOffsetOutOfRange);
 }
 
+TEST_F(ClusterFetchTest, WhatIsNotKnownHereYetDoesNotDiverge) {
+  fall_behind();
+  commit();
+  commit();
+  PartitionFetch partition = at(2);
+  partition.last_fetched_epoch = 0;
+  PartitionData data = fetch(partition);
+  EXPECT_EQ(data.error, KafkaError::kNone);
+  EXPECT_FALSE(data.diverging);
+  EXPECT_GT(data.records.size(), 0U);
+  partition.fetch_offset = 9;
+  EXPECT_TRUE(fetch(partition).diverging);
+}
+
 TEST_F(ClusterFetchTest, ATopicThatAnotherBrokerJustMadeIsKnown) {
   fall_behind();
   create("new", {8, 8});
@@ -199,6 +213,9 @@ TEST_F(ClusterFetchTest, WithoutTheLogWhatIsDoubtfulIsNotSaid) {
   PartitionFetch unknown = at(0);
   unknown.topic = "new";
   EXPECT_EQ(fetch(unknown).error, KafkaError::kLeaderNotAvailable);
+  PartitionFetch beyond = at(3);
+  beyond.last_fetched_epoch = 0;
+  EXPECT_EQ(fetch(beyond).error, KafkaError::kOffsetNotAvailable);
   // What is there is served.
   PartitionFetch later_epoch = at(0);
   later_epoch.current_leader_epoch = 99;

@@ -133,6 +133,7 @@ Fetcher::Survey Fetcher::survey(std::vector<Target>& targets, const FetchOptions
     }
     if (target.data.diverging) {
       out.has_error = true;
+      out.is_doubtful = true;
       continue;
     }
     if (out.available >= options.min_bytes) continue;
@@ -178,21 +179,22 @@ Task<void> Fetcher::wait_for_data(std::vector<Target>& targets, const FetchOptio
   if (now.is_doubtful) co_await confirm(targets);
 }
 
-// This broker may be behind. Clients jump on OFFSET_OUT_OF_RANGE and give up on topics that do not
-// exist, so neither is ever said without asking the log.
+// This broker may be behind. Clients jump on OFFSET_OUT_OF_RANGE, truncate what diverges and give
+// up on topics that do not exist, so none of it is ever said without asking the log.
 Task<void> Fetcher::confirm(std::vector<Target>& targets) {
   Status caught_up = co_await coordinator_.catch_up();
   auto image = coordinator_.image();
   for (Target& target : targets) {
-    if (!is_doubtful(target.data.error)) continue;
+    if (!is_doubtful(target.data.error) && !target.data.diverging) continue;
     resolve(target, *image);
     // A client that knows of a later epoch than the log's last answer is served all the same.
     if (!caught_up) target.request.current_leader_epoch = -1;
     look_at(target);
     if (caught_up) continue;
     if (is_unknown(target.data.error)) target.data.error = KafkaError::kLeaderNotAvailable;
-    if (target.data.error == KafkaError::kOffsetOutOfRange)
+    if (target.data.error == KafkaError::kOffsetOutOfRange || target.data.diverging)
       target.data.error = KafkaError::kOffsetNotAvailable;
+    target.data.diverging.reset();
   }
 }
 
