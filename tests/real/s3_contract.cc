@@ -1,6 +1,7 @@
 // The contract of object stores (src/storage/object_store_contract_test.cc) on the S3 store that
 // the environment names: S3_CONTRACT_URL, and AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY. The bucket
 // is made if it is not there; every test has a prefix of its own.
+#include "storage/conditional_put_probe.h"
 #include "storage/object_store_contract.h"
 #include "storage/retrying_store.h"
 #include "storage/s3/open_s3_store.h"
@@ -25,27 +26,55 @@ SystemClock& system_clock() {
   return clock;
 }
 
+std::unique_ptr<s3::S3Store> open_store(s3::S3StoreOptions options = {}) {
+  static int count = 0;
+  // Runs of the suite may share a bucket.
+  static const std::uint64_t run = Rng::from_entropy().next();
+  auto opened =
+      s3::open_s3_store(url_with_prefix(fmt::format("t{:x}/{}", run, ++count)),
+                        s3::system_environment(), system_clock(), Rng::from_entropy(), options);
+  if (!opened) throw std::runtime_error(opened.error().to_string());
+  return std::move(*opened);
+}
+
 class RealFixture final : public StoreFixture {
  public:
-  RealFixture() {
-    static int count = 0;
-    // Runs of the suite may share a bucket.
-    static const std::uint64_t run = Rng::from_entropy().next();
-    auto opened = s3::open_s3_store(url_with_prefix(fmt::format("t{:x}/{}", run, ++count)),
-                                    s3::system_environment(), system_clock(), Rng::from_entropy());
-    if (!opened) throw std::runtime_error(opened.error().to_string());
-    store_ = std::move(*opened);
-  }
-
   ObjectStore& store() override { return *store_; }
 
  private:
-  std::unique_ptr<s3::S3Store> store_;
+  std::unique_ptr<s3::S3Store> store_ = open_store();
 };
 
 INSTANTIATE_TEST_SUITE_P(RealS3, ObjectStoreContract,
                          testing::Values(StoreKind{
                              "s3", [] { return std::make_unique<RealFixture>(); }, false}));
+
+TEST(RealS3, LargeObjectsGoUpInParts) {
+  constexpr std::size_t kPart = 5 << 20;  // S3 takes no smaller ones
+  boost::asio::io_context context;
+  auto store = open_store({.multipart_above = kPart, .part_size = kPart});
+  std::string body;
+  for (int i = 0; body.size() < 2 * kPart + 1000; ++i) body += fmt::format("{},", i);
+  Chain chain;
+  for (std::size_t at = 0; at < body.size(); at += 100'000) {
+    chain.append(Slice::copy_of(std::string_view(body).substr(at, 100'000)));
+  }
+  Status done = run_task(context, store->put("large", chain, {}));
+  ASSERT_TRUE(done) << done.error().message;
+  auto got = run_task(context, store->get("large"));
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(as_text(got->bytes()), body);
+}
+
+TEST(RealS3, HonoursConditionalPuts) {
+  boost::asio::io_context context;
+  auto store = open_store();
+  RetryingStore retrying(*store, system_clock(), Rng(1), {});
+  Rng rng(2);
+  Status done =
+      run_task(context, probe_conditional_put(retrying, store->client().target().describe(), rng));
+  EXPECT_TRUE(done) << done.error().message;
+}
 
 }  // namespace
 }  // namespace weir::storage

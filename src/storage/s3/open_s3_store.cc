@@ -7,7 +7,7 @@ namespace weir::storage::s3 {
 
 Result<std::unique_ptr<S3Store>> open_s3_store(const std::string& url,
                                                const Environment& environment, Clock& clock,
-                                               Rng rng) {
+                                               Rng rng, S3StoreOptions options) {
   WEIR_TRY(Location location, parse_location(url));
   auto in_url = [](Error error) { return std::unexpected(error.in("object store")); };
   auto region = find_region(environment, location.profile);
@@ -24,7 +24,6 @@ Result<std::unique_ptr<S3Store>> open_s3_store(const std::string& url,
       *parts.key_connector, clock);
   if (!source) return in_url(source.error());
   parts.credentials = std::make_unique<CredentialCache>(std::move(*source), clock);
-  S3StoreOptions options;
   options.http.connections_max = location.connections;
   return std::make_unique<S3Store>(target, std::move(parts), clock, rng, options);
 }

@@ -14,6 +14,7 @@ namespace weir::storage::s3 {
 // The clock outlives the store. kInvalid names what is wrong.
 [[nodiscard]] Result<std::unique_ptr<S3Store>> open_s3_store(const std::string& url,
                                                              const Environment& environment,
-                                                             Clock& clock, Rng rng);
+                                                             Clock& clock, Rng rng,
+                                                             S3StoreOptions options = {});
 
 }  // namespace weir::storage::s3

@@ -146,12 +146,12 @@ net::HttpCall S3Client::sign(S3Request request, const Credentials& credentials) 
           .repeatable = request.repeatable};
 }
 
-Task<Result<net::HttpAnswer>> S3Client::send(S3Request request) {
+Task<Result<net::HttpAnswer>> S3Client::send(S3Request request, int also) {
   WEIR_CO_TRY(CredentialCache::Handle keys, co_await credentials_.get());
   const std::string what = name_of(request);
   Result<net::HttpAnswer> answer = co_await http_.call(sign(std::move(request), *keys));
   if (!answer) co_return std::unexpected(answer.error().in(what));
-  if (answer->status >= 200 && answer->status < 300) co_return answer;
+  if ((answer->status >= 200 && answer->status < 300) || answer->status == also) co_return answer;
   auto body = parse_error(answer->body.bytes());
   if (body && keys_are_refused(body->code)) credentials_.reject(keys);
   co_return std::unexpected(refusal(what, *answer));

@@ -31,8 +31,8 @@ class S3Client {
   S3Client(Target target, net::HttpClient& http, CredentialCache& credentials, Clock& clock)
       : target_(std::move(target)), http_(http), credentials_(credentials), clock_(clock) {}
 
-  // The answer, when its status is 2xx.
-  Task<Result<net::HttpAnswer>> send(S3Request request);
+  // The answer, when its status is 2xx, or `also`.
+  Task<Result<net::HttpAnswer>> send(S3Request request, int also = 0);
   [[nodiscard]] const Target& target() const { return target_; }
   // The error for something that the store refused, in an answer to `what`.
   [[nodiscard]] Error error_of(std::string_view what, int status, const ErrorBody& body) const;

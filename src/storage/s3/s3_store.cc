@@ -147,19 +147,19 @@ Task<Result<Slice>> S3Store::get_range(ObjectKey key, ByteRange range) {
 
 Task<Result<ObjectInfo>> S3Store::head(ObjectKey key) {
   WEIR_CO_CHECK(check_key(key));
-  auto answer = co_await client_.send({.method = "HEAD", .key = full(key)});
-  if (!answer) {
+  constexpr int kNotThere = 404;
+  WEIR_CO_TRY(net::HttpAnswer answer,
+              co_await client_.send({.method = "HEAD", .key = full(key)}, kNotThere));
+  if (answer.status == kNotThere) {
     // The answer to a HEAD has no body, so it does not say what is missing: the object or the
     // bucket. That to a GET does.
-    Error first = std::move(answer).error();
-    if (first.code != ErrorCode::kUnavailable) co_return std::unexpected(std::move(first));
-    auto second = co_await get_range(key, {0, 1});
-    bool absent = !second && second.error().code == ErrorCode::kNotFound;
-    co_return std::unexpected(absent ? std::move(second).error() : std::move(first));
+    auto body = co_await get_range(key, {0, 1});
+    if (!body) co_return std::unexpected(std::move(body).error());
+    co_return fail(ErrorCode::kUnavailable, fmt::format("object {} has just been put", key));
   }
-  std::string_view length = answer->header("content-length");
+  std::string_view length = answer.header("content-length");
   auto size = take_number(length);
-  auto modified = parse_http_time(answer->header("last-modified"));
+  auto modified = parse_http_time(answer.header("last-modified"));
   if (!size || !length.empty() || !modified) {
     co_return no_answer(key, "lacks Content-Length or Last-Modified");
   }
