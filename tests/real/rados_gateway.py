@@ -14,6 +14,8 @@ from process import Process, free_port
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "weir-ceph"
 PACKAGES = ("radosgw", "ceph-mon", "ceph-osd", "ceph-common")
+VERSION = "16.2"  # pinned as tools/packages.txt pins the others
+MACHINE = os.uname().machine
 ACCESS_KEY, SECRET_KEY = "weir-test-access", "weir-test-secret"
 CONFIGURATION = """[global]
 fsid = {fsid}
@@ -30,9 +32,9 @@ mon max pg per osd = 1000
 osd crush chooseleaf type = 0
 osd objectstore = memstore
 memstore device bytes = 2147483648
-osd class dir = {root}/usr/lib/x86_64-linux-gnu/rados-classes
-plugin dir = {root}/usr/lib/x86_64-linux-gnu/ceph
-erasure code dir = {root}/usr/lib/x86_64-linux-gnu/ceph/erasure-code
+osd class dir = {root}/usr/lib/{machine}-linux-gnu/rados-classes
+plugin dir = {root}/usr/lib/{machine}-linux-gnu/ceph
+erasure code dir = {root}/usr/lib/{machine}-linux-gnu/ceph/erasure-code
 admin socket = {run}/$name.asok
 run dir = {run}
 pid file = {run}/$name.pid
@@ -62,6 +64,8 @@ def binaries():
                           "--reinstall", "--no-install-recommends", *PACKAGES], capture_output=True, text=True, check=False)
     if got.returncode != 0:
         raise Unavailable("apt-get cannot fetch Ceph's packages: " + got.stderr.strip()[-300:])
+    if not list(archives.glob(f"radosgw_{VERSION}.*.deb")):
+        raise Unavailable(f"apt-get fetched another version of Ceph than {VERSION}")
     for package in archives.glob("*.deb"):
         subprocess.run(["dpkg", "-x", str(package), str(root)], check=True)
     (CACHE / "complete").touch()
@@ -75,8 +79,9 @@ class RadosGateway:
         self.folder, self.root = pathlib.Path(folder).resolve(), binaries()
         self.port, self.processes = free_port(), []
         self.endpoint = f"http://127.0.0.1:{self.port}"
-        libraries = [f"{self.root}/{part}" for part in ("usr/lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/ceph",
-                                                        "usr/lib/ceph", "lib/x86_64-linux-gnu")]
+        triplet = f"{MACHINE}-linux-gnu"
+        libraries = [f"{self.root}/{part}" for part in (f"usr/lib/{triplet}", f"usr/lib/{triplet}/ceph", "usr/lib/ceph",
+                                                        f"lib/{triplet}")]
         self.environment = dict(os.environ, LD_LIBRARY_PATH=":".join(libraries))
 
     def run(self, program, *arguments):
@@ -96,7 +101,7 @@ class RadosGateway:
         fsid, mon, keyring = str(uuid.uuid4()), free_port(), f"{self.folder}/keyring"
         self.configuration = f"{self.folder}/ceph.conf"
         pathlib.Path(self.configuration).write_text(
-            CONFIGURATION.format(fsid=fsid, mon=mon, root=self.root, run=self.folder, port=self.port))
+            CONFIGURATION.format(fsid=fsid, mon=mon, root=self.root, run=self.folder, port=self.port, machine=MACHINE))
         everything = ["--cap", "mon", "allow *", "--cap", "osd", "allow *", "--cap", "mgr", "allow *"]
         self.run("ceph-authtool", "--create-keyring", keyring, "--gen-key", "-n", "mon.", "--cap", "mon", "allow *")
         for name in ("client.admin", "client.rgw.a", "osd.0"):
