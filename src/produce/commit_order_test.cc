@@ -36,6 +36,16 @@ TEST(CommitOrder, WaitsForTheLastOfEachPartition) {
   EXPECT_EQ(order.uploaded(a), (Tickets{a, c}));
 }
 
+TEST(CommitOrder, WaitsForTheNewestAlsoWhenAnOlderOneHasLeft) {
+  CommitOrder order;
+  auto a = order.enter(std::vector{partition(0)});
+  auto b = order.enter(std::vector{partition(0)});
+  EXPECT_EQ(order.uploaded(a), Tickets{a});
+  auto c = order.enter(std::vector{partition(0)});
+  EXPECT_EQ(order.uploaded(c), Tickets{});
+  EXPECT_EQ(order.uploaded(b), (Tickets{b, c}));
+}
+
 TEST(CommitOrder, AFailedObjectFreesItsFollowers) {
   CommitOrder order;
   auto a = order.enter(std::vector{partition(0)});

@@ -258,6 +258,28 @@ TEST_F(WritePipelineTest, ASlowPutHoldsUpOnlyObjectsThatShareAPartition) {
   EXPECT_EQ(outcomes(same)[0].base_offset, 1);
 }
 
+TEST_F(WritePipelineTest, AFailedPutFreesTheObjectsThatWaitForIt) {
+  auto gate = std::make_shared<storage::StoreGate>();
+  store_.set_plan([gate, seen = false](const storage::StoreCall& call) mutable {
+    storage::StoreFault fault;
+    if (call.operation != storage::StoreOperation::kPut || std::exchange(seen, true)) return fault;
+    fault.hold = gate;
+    fault.error = Error{ErrorCode::kUnavailable, "down"};
+    return fault;
+  });
+  auto failed = stage({{0, batch_of(1)}});
+  poll();
+  auto waits = stage({{0, batch_of(1)}});
+  clock_.advance(milliseconds(250));
+  poll();
+  EXPECT_EQ(memory_.size(), 1U);
+  EXPECT_EQ(coordinator_.submitted(), 0U);
+  gate->open();
+  poll();
+  EXPECT_EQ(outcomes(failed)[0].error, KafkaError::kKafkaStorageError);
+  EXPECT_EQ(outcomes(waits)[0].base_offset, 0);
+}
+
 TEST_F(WritePipelineTest, WhatIsNotCommittedInTimeIsTimedOut) {
   auto gate = hold_first_put(store_);
   auto slow = stage({{0, batch_of(1)}});
