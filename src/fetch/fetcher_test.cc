@@ -168,6 +168,24 @@ TEST_F(FetcherTest, TheFirstPartitionWithRecordsIgnoresTheLimits) {
   EXPECT_TRUE(got[0].records.empty());
   EXPECT_EQ(bases(got[1]), std::vector<Offset>{0});
   EXPECT_TRUE(got[2].records.empty());
+  // Nor is it read.
+  EXPECT_EQ(reader_.reads, 1);
+}
+
+TEST_F(FetcherTest, OnlyTheFirstIgnoresTheLimits) {
+  commit(0, {batch_of({1}, 100)});
+  commit(1, {batch_of({1}, 5000)});
+  auto got = fetch({at(0, 0), at(0, 1)}, {.max_bytes = 1000});
+  EXPECT_EQ(bases(got[0]), std::vector<Offset>{0});
+  EXPECT_TRUE(got[1].records.empty());
+}
+
+TEST_F(FetcherTest, WhatLiesBeforeTheOffsetInItsObjectDoesNotCount) {
+  Slice batch = batch_of({1}, 500);
+  commit(0, {batch, batch, batch});
+  commit(0, {batch});
+  auto limit = static_cast<std::int32_t>(batch.size() * 2 + 10);
+  EXPECT_EQ(bases(fetch({at(2, 0, limit)})[0]), (std::vector<Offset>{2, 3}));
 }
 
 TEST_F(FetcherTest, LaterPartitionsShareWhatIsLeft) {
@@ -279,6 +297,61 @@ TEST_F(FetcherTest, WaitsForEnoughBytesAndIsWokenByCommits) {
   ASSERT_TRUE(waiting->has_value());
   EXPECT_EQ(bases((**waiting)[1]), std::vector<Offset>{0});
   EXPECT_EQ(waiters_.waiting(), 0U);
+}
+
+TEST_F(FetcherTest, TheEndOfOneWaitLeavesTheOthersWaiting) {
+  const FetchOptions soon{.max_wait = milliseconds(5), .min_bytes = 1, .max_bytes = 1 << 20};
+  const FetchOptions later{.max_wait = milliseconds(500), .min_bytes = 1, .max_bytes = 1 << 20};
+  auto before = start({at(0)}, later);
+  auto ends = start({at(0)}, soon);
+  auto after = start({at(0)}, later);
+  clock_.advance(milliseconds(5));
+  poll();
+  EXPECT_TRUE(ends->has_value());
+  EXPECT_FALSE(before->has_value() || after->has_value());
+  commit(0, {batch_of({1})});
+  poll();
+  EXPECT_TRUE(before->has_value() && after->has_value());
+}
+
+// Runs something at the nth look at the time.
+class HookedClock final : public Clock {
+ public:
+  explicit HookedClock(Clock& clock) : clock_(clock) {}
+  [[nodiscard]] TimestampMs wall_ms() const override { return clock_.wall_ms(); }
+  [[nodiscard]] MonoTime now() const override {
+    if (--looks == 0) hook();
+    return clock_.now();
+  }
+  std::shared_ptr<Timer> call_at(MonoTime when, Executor executor,
+                                 std::move_only_function<void()> callback) override {
+    return clock_.call_at(when, std::move(executor), std::move(callback));
+  }
+
+  mutable int looks = 0;
+  std::function<void()> hook;
+
+ private:
+  Clock& clock_;
+};
+
+// Between the look that found nothing and the place among those that are woken.
+TEST_F(FetcherTest, ACommitJustBeforeTheWaitIsSeen) {
+  HookedClock clock(clock_);
+  Fetcher fetcher(coordinator_, reader_, waiters_, memory_, clock, metrics_);
+  clock.looks = 2;  // the first is for the deadline
+  clock.hook = [&] { commit(0, {batch_of({1})}); };
+  std::optional<std::vector<PartitionData>> got;
+  boost::asio::co_spawn(
+      context_,
+      fetcher.fetch({at(0)}, {.max_wait = milliseconds(500), .min_bytes = 1, .max_bytes = 1 << 20}),
+      [&](const std::exception_ptr&, std::vector<PartitionData> data) { got = std::move(data); });
+  poll();
+  EXPECT_LT(clock.looks, 1);
+  bool is_answered = got.has_value();
+  clock_.advance(milliseconds(500));
+  poll();
+  EXPECT_TRUE(is_answered);
 }
 
 TEST_F(FetcherTest, GoesOnWaitingWhileThereIsTooLittle) {
@@ -433,6 +506,8 @@ TEST_F(OffsetLookupTest, RecordsBeforeTheLogStartDoNotCount) {
       metadata::TrimLogs{.trims = {{.topic = kTopic, .partition = 0, .log_start = 1}}});
   EXPECT_EQ(at_or_after(10)->offset, 1);
   EXPECT_FALSE(at_or_after(31));
+  commit(0, {batch_of({30, 95})});
+  EXPECT_EQ(at_or_after(31)->offset, 4);
 }
 
 TEST_F(OffsetLookupTest, DamageIsForgotten) {
