@@ -108,6 +108,20 @@ TEST_F(WritePipelineTest, AnswersWithTheOffsetsOfTheCommit) {
   EXPECT_EQ(coordinator_.image()->topic("t")->partition(0)->view().high_watermark, 5);
 }
 
+// An object has its batches in the order of their partitions.
+TEST_F(WritePipelineTest, EveryBatchGetsItsOwnOutcomeHoweverTheyAreStaged) {
+  stage({{1, batch_of(5)}});
+  poll();
+  auto write = stage({{1, batch_of(1)}, {0, batch_of(2)}});
+  poll();
+  EXPECT_EQ(outcomes(write)[0].base_offset, 5);
+  EXPECT_EQ(outcomes(write)[1].base_offset, 0);
+  auto timed = stage({{0, batch_of(1)}});
+  poll();
+  run_task(context_, timed->wait_until(clock_, clock_.now() + milliseconds(1000)));
+  EXPECT_EQ(clock_.pending(), 0U);  // the deadline is over with the answer
+}
+
 TEST_F(WritePipelineTest, ABatchThatIsStampedGetsTheTimeOfItsCommit) {
   log_append_time_ = true;
   auto stamped = stage({{0, batch_of(2)}});
