@@ -60,5 +60,29 @@ TEST(Stage, TellsOfTheFirstBatchAndOfAFullBuffer) {
   EXPECT_EQ(told, 3);
 }
 
+TEST(Stage, ASmallPartOfARequestIsCopiedOutOfIt) {
+  Slice request = Slice::of(std::vector<std::byte>(1000));
+  auto staged = [&](std::initializer_list<std::size_t> sizes) {
+    std::vector<StagedBatch> out;
+    for (std::size_t size : sizes) out.emplace_back().batch.bytes = request.sub(100, size);
+    return out;
+  };
+  // At least half of it: that much more memory is kept, and no copy made.
+  std::vector<StagedBatch> most = staged({300, 200});
+  detach_small_part(most, request);
+  EXPECT_EQ(most[0].batch.bytes.owner(), request.owner());
+  std::vector<StagedBatch> few = staged({300, 199});
+  Slice rewritten = Slice::of(std::vector<std::byte>(400));
+  few.emplace_back().batch.bytes = rewritten;
+  detach_small_part(few, request);
+  for (std::size_t i : {0, 1}) {
+    EXPECT_NE(few[i].batch.bytes.owner(), request.owner());
+    EXPECT_EQ(as_text(few[i].batch.bytes.bytes()),
+              as_text(request.sub(100, few[i].batch.bytes.size()).bytes()));
+  }
+  // Not the request's memory.
+  EXPECT_EQ(few[2].batch.bytes.data(), rewritten.data());
+}
+
 }  // namespace
 }  // namespace weir::produce
