@@ -9,6 +9,7 @@
 #include "kafka/protocol/messages/sync_group.h"
 #include "metadata/state/commands.h"
 #include "metadata/state/image.h"
+#include "runtime/byte_budget.h"
 #include "runtime/clock.h"
 #include "runtime/oneshot.h"
 
@@ -57,6 +58,7 @@ struct Member {
   bool has_synced = false;           // in this generation
   MonoTime expires;                  // without a sign of life
   bool has_timer = false;            // one runs for it
+  ByteBudget::Reservation memory;    // its place among all members
 
   [[nodiscard]] bool is_static() const { return instance_id.has_value(); }
   // It waits for an answer, which counts as a sign of life.
@@ -94,7 +96,8 @@ class Group {
   // FENCED_INSTANCE_ID.
   Member& rename(const std::string& old_id, const std::string& new_id);
   // Ids that were handed out with MEMBER_ID_REQUIRED and have not joined yet.
-  [[nodiscard]] std::set<std::string, std::less<>>& pending_ids() { return pending_ids_; }
+  using PendingIds = std::map<std::string, ByteBudget::Reservation, std::less<>>;
+  [[nodiscard]] PendingIds& pending_ids() { return pending_ids_; }
 
   // NONE, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.
   [[nodiscard]] kafka::KafkaError check_member(
@@ -145,7 +148,7 @@ class Group {
   std::string leader_;
   std::map<std::string, Member> members_;
   std::map<std::string, std::string, std::less<>> static_members_;  // instance id to member id
-  std::set<std::string, std::less<>> pending_ids_;
+  PendingIds pending_ids_;
 };
 
 }  // namespace weir::groups

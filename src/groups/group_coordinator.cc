@@ -18,7 +18,8 @@ GroupCoordinator::GroupCoordinator(metadata::Coordinator& coordinator, BrokerId 
       clock_(clock),
       executor_(std::move(executor)),
       limits_(limits),
-      rng_(rng) {}
+      rng_(rng),
+      member_memory_(limits.members_max_bytes) {}
 
 GroupCoordinator::~GroupCoordinator() = default;
 

@@ -9,6 +9,7 @@
 // there; everything inside runs on the one executor it is given. Requests are taken in the terms of
 // the protocol; the views in them must live until the call returns.
 #pragma once
+#include "base/units.h"
 #include "groups/group.h"
 #include "kafka/protocol/messages/delete_groups.h"
 #include "kafka/protocol/messages/describe_groups.h"
@@ -36,6 +37,8 @@ struct GroupLimits {
   std::int32_t min_session_timeout_ms = 6'000;
   std::int32_t max_session_timeout_ms = 1'800'000;
   std::size_t max_size = 2'147'483'647;
+  // What the members of all groups may say about themselves; a join beyond it is told to try again.
+  ByteCount members_max_bytes = 64_MiB;
   std::size_t offset_metadata_max_bytes = 4096;
   std::int64_t offsets_retention_ms = 7LL * 24 * 3600 * 1000;
   Duration offsets_check_interval = std::chrono::minutes(10);
@@ -125,6 +128,7 @@ class GroupCoordinator final : public metadata::CommitListener {
     std::string protocol_type;
     std::vector<MemberProtocol> protocols;
     std::int16_t version = 0;
+    ByteBudget::Reservation memory;
     JoinReply reply;
   };
   Task<kafka::JoinGroupResponse> do_join(Joiner joiner, std::string group_id);
@@ -133,6 +137,8 @@ class GroupCoordinator final : public metadata::CommitListener {
   void join_returning_static(const GroupPtr& group, Joiner& joiner, const std::string& old_id);
   Task<void> finish_static_return(GroupPtr group, std::string member_id, std::string old_leader,
                                   std::int16_t version, JoinReply reply);
+  [[nodiscard]] ByteBudget::Reservation reserve_memory(ByteCount bytes);
+  bool take_memory(Group& group, Joiner& joiner);
   void give_member_id(const GroupPtr& group, Joiner& joiner);
   void add_member(const GroupPtr& group, Joiner& joiner, const std::string& member_id);
   void update_member(const GroupPtr& group, Member& member, Joiner& joiner);
@@ -186,6 +192,7 @@ class GroupCoordinator final : public metadata::CommitListener {
   Executor executor_;
   GroupLimits limits_;
   Rng rng_;
+  ByteBudget member_memory_;
   std::unordered_map<std::string, GroupPtr> groups_;                      // the claimed ones
   std::unordered_map<std::string, std::vector<OneShot<Held>>> claiming_;  // who waits for a claim
   std::atomic<LeaderEpoch> seen_membership_ = -1;

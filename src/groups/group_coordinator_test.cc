@@ -345,6 +345,37 @@ TEST_F(GroupsTest, AFullGroupTakesNobodyMore) {
   EXPECT_EQ((*join({}))->error_code, KafkaError::kGroupMaxSizeReached);
 }
 
+TEST_F(GroupsTest, MembersTogetherTakeLimitedMemory) {
+  limits_.members_max_bytes = 10'000;
+  restart();
+  const std::string large(9'000, 'm');
+  auto first = join({.metadata = large, .version = 3});
+  EXPECT_EQ((*join({.version = 3}))->error_code, KafkaError::kCoordinatorNotAvailable);
+  advance(seconds(3));
+  ASSERT_EQ((*first)->error_code, KafkaError::kNone);
+  // Saying less, or leaving, gives it back.
+  join({.member_id = (*first)->member_id});
+  auto second = join({.version = 3});
+  EXPECT_FALSE(second->has_value());
+  leave((*first)->member_id);
+}
+
+TEST_F(GroupsTest, IdsHandedOutTakeOfTheSameMemory) {
+  limits_.members_max_bytes = 2'000;
+  restart();
+  std::size_t given = 0;
+  KafkaError error = KafkaError::kMemberIdRequired;
+  while (error == KafkaError::kMemberIdRequired && given < 100) {
+    error = (*join({}))->error_code;
+    given += error == KafkaError::kMemberIdRequired ? 1 : 0;
+  }
+  EXPECT_EQ(error, KafkaError::kCoordinatorNotAvailable);
+  EXPECT_LT(given, 2'000U / 256);
+  // They lapse.
+  advance(seconds(11));
+  EXPECT_EQ((*join({}))->error_code, KafkaError::kMemberIdRequired);
+}
+
 TEST_F(GroupsTest, LeavingStartsARebalanceAndTheLastOneEmptiesTheGroup) {
   auto [leader, follower] = stable_pair();
   EXPECT_EQ(leave("nobody"), KafkaError::kUnknownMemberId);

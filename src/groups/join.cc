@@ -1,5 +1,6 @@
 // JoinGroup.
 #include "groups/group_coordinator.h"
+#include "runtime/log.h"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -15,6 +16,16 @@ namespace {
 constexpr std::int16_t kKnownMemberVersion =
     4;  // from it on, a member gets its id before it joins (KIP-394)
 constexpr std::int16_t kSkipAssignmentVersion = 9;  // KIP-814
+
+// What a member takes besides what it says.
+constexpr ByteCount kMemberBytes = 1_KiB;
+constexpr ByteCount kPendingIdBytes = 256;
+
+ByteCount bytes_of(std::string_view client_id, const std::vector<MemberProtocol>& protocols) {
+  ByteCount bytes = kMemberBytes + client_id.size();
+  for (const MemberProtocol& one : protocols) bytes += one.name.size() + one.metadata.size();
+  return bytes;
+}
 
 JoinGroupResponse failed(KafkaError error, std::string member_id = {}) {
   JoinGroupResponse response;
@@ -54,6 +65,19 @@ Task<JoinGroupResponse> GroupCoordinator::join(GroupClient client, const JoinGro
                                boost::asio::use_awaitable);
 }
 
+ByteBudget::Reservation GroupCoordinator::reserve_memory(ByteCount bytes) {
+  ByteBudget::Reservation memory = member_memory_.try_reserve(bytes);
+  if (!memory) {
+    static log::RateLimit limit(std::chrono::seconds(10));
+    log::warn(limit, "groups.memory.full",
+              {{"used", member_memory_.used()},
+               {"asked", bytes},
+               {"limit", member_memory_.limit()},
+               {"mend", "fewer members or shorter subscriptions, or more memory.budget.bytes"}});
+  }
+  return memory;
+}
+
 Task<JoinGroupResponse> GroupCoordinator::do_join(Joiner joiner, std::string group_id) {
   Missing missing = joiner.member_id.empty() ? Missing::kIsMade : Missing::kIsNone;
   auto [error, group] = co_await hold(std::move(group_id), missing);
@@ -67,12 +91,30 @@ Task<JoinGroupResponse> GroupCoordinator::do_join(Joiner joiner, std::string gro
   if (!group->supports(joiner.protocol_type, joiner.protocols, joiner.member_id)) {
     co_return failed(KafkaError::kInconsistentGroupProtocol, joiner.member_id);
   }
+  if (!take_memory(*group, joiner)) {
+    co_return failed(KafkaError::kCoordinatorNotAvailable, joiner.member_id);
+  }
   if (joiner.member_id.empty()) {
     join_new(group, joiner);
   } else {
     join_known(group, joiner);
   }
+  // From here on the member has its memory.
+  joiner = Joiner{};
   co_return co_await reply.wait();
+}
+
+// What a member said before makes room for what it says now.
+bool GroupCoordinator::take_memory(Group& group, Joiner& joiner) {
+  Member* known = group.find(joiner.member_id);
+  if (known != nullptr) known->memory.reset();
+  joiner.memory = reserve_memory(bytes_of(joiner.client.client_id, joiner.protocols));
+  if (!joiner.memory && known != nullptr) {
+    // There is room: it has just been given back.
+    known->memory = member_memory_.try_reserve(bytes_of(known->client_id, known->protocols));
+  }
+  if (joiner.memory && known != nullptr) known->memory = joiner.memory;
+  return joiner.memory != nullptr;
 }
 
 bool GroupCoordinator::has_room(const Group& group, std::string_view member_id) const {
@@ -94,7 +136,10 @@ void GroupCoordinator::join_new(const GroupPtr& group, Joiner& joiner) {
 
 void GroupCoordinator::give_member_id(const GroupPtr& group, Joiner& joiner) {
   std::string id = new_member_id(std::nullopt, joiner.client.client_id);
-  group->pending_ids().insert(id);
+  joiner.memory.reset();
+  ByteBudget::Reservation memory = reserve_memory(kPendingIdBytes + id.size());
+  if (!memory) return joiner.reply.set(failed(KafkaError::kCoordinatorNotAvailable));
+  group->pending_ids().emplace(id, std::move(memory));
   watch_pending_id(group, id, joiner.session_timeout_ms);
   joiner.reply.set(failed(KafkaError::kMemberIdRequired, id));
 }
@@ -139,6 +184,7 @@ void GroupCoordinator::join_returning_static(const GroupPtr& group, Joiner& join
   if (!group->is(GroupState::kStable)) return update_member(group, member, joiner);
   std::string protocol = group->protocol();
   member.protocols = joiner.protocols;
+  member.memory = joiner.memory;
   member.session_timeout_ms = joiner.session_timeout_ms;
   member.rebalance_timeout_ms = joiner.rebalance_timeout_ms;
   // As in Kafka, other metadata alone is no reason: what a consumer owned before it restarted is
@@ -183,6 +229,7 @@ void GroupCoordinator::add_member(const GroupPtr& group, Joiner& joiner,
   member.session_timeout_ms = joiner.session_timeout_ms;
   member.rebalance_timeout_ms = joiner.rebalance_timeout_ms;
   member.protocols = joiner.protocols;
+  member.memory = joiner.memory;
   member.is_new = true;
   member.joining = joiner.reply;
   Member& added = group->add(std::move(member), joiner.protocol_type);
@@ -193,6 +240,7 @@ void GroupCoordinator::add_member(const GroupPtr& group, Joiner& joiner,
 
 void GroupCoordinator::update_member(const GroupPtr& group, Member& member, Joiner& joiner) {
   member.protocols = joiner.protocols;
+  member.memory = joiner.memory;
   member.session_timeout_ms = joiner.session_timeout_ms;
   member.rebalance_timeout_ms = joiner.rebalance_timeout_ms;
   // A second join while the first still waits: the first is answered as one that was overtaken.

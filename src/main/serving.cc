@@ -28,12 +28,17 @@ ByteCount answer_memory(const config::BrokerConfig& config) {
 // Another quarter is for everything else: of it, what requests become that are long lists.
 ByteCount work_memory(const config::BrokerConfig& config) { return answer_memory(config); }
 
-groups::GroupLimits group_limits(const config::GroupLimits& config) {
+// The parts of the whole budget that fetch sessions, and the members of groups, may take.
+constexpr ByteCount kSessionsPart = 16;
+constexpr ByteCount kMembersPart = 16;
+
+groups::GroupLimits group_limits(const config::GroupLimits& config, ByteCount memory) {
   groups::GroupLimits limits;
   limits.initial_rebalance_delay = std::chrono::milliseconds(config.initial_rebalance_delay_ms);
   limits.min_session_timeout_ms = config.min_session_timeout_ms;
   limits.max_session_timeout_ms = config.max_session_timeout_ms;
   limits.max_size = static_cast<std::size_t>(config.max_size);
+  limits.members_max_bytes = memory / kMembersPart;
   limits.offset_metadata_max_bytes = static_cast<std::size_t>(config.offset_metadata_max_bytes);
   limits.offsets_retention_ms = config.offsets_retention_ms;
   limits.offsets_check_interval =
@@ -69,11 +74,13 @@ Serving::Serving(ServingParts given)
       fetcher_(parts_.coordinator, objects_, parts_.waiters, fetch_memory_, parts_.clock,
                parts_.metrics),
       sessions_(parts_.cores.size(),
-                {.slots = static_cast<std::size_t>(parts_.config.fetch.max_sessions)}, parts_.clock,
-                Rng(parts_.rng.next())),
+                {.slots = static_cast<std::size_t>(parts_.config.fetch.max_sessions),
+                 .bytes_max = parts_.config.memory_budget_bytes / kSessionsPart},
+                parts_.clock, Rng(parts_.rng.next())),
       lookup_(objects_),
       groups_(parts_.coordinator, parts_.config.node_id, parts_.clock, parts_.cores.front(),
-              group_limits(parts_.config.groups), Rng(parts_.rng.next())),
+              group_limits(parts_.config.groups, parts_.config.memory_budget_bytes),
+              Rng(parts_.rng.next())),
       ids_(parts_.coordinator, Rng(parts_.rng.next())),
       retention_(parts_.coordinator, rule_of(parts_.configs), parts_.clock, parts_.metrics),
       deleter_(parts_.coordinator, parts_.store, parts_.clock,
