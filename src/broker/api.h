@@ -36,7 +36,8 @@ struct ClientConnection {
 struct RequestContext {
   kafka::RequestHeader header;
   ClientConnection& client;
-  // The request's place in the memory budget; who answers later keeps it until then.
+  // The request's place in the memory budgets, its frame's and its work's; who answers later keeps
+  // it until then.
   std::shared_ptr<const void> reservation;
   // Requested when the connection is gone: waits for data may end.
   std::stop_token closed;

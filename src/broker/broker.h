@@ -17,12 +17,14 @@ namespace weir::broker {
 
 class IdSource;
 class Configs;
+class WorkMemory;
 
 struct Broker {
   BrokerId node_id;
   Clock& clock;
   metadata::Coordinator& coordinator;
   Configs& configs;
+  WorkMemory& work;
   IdSource& ids;
   produce::Stage& stage;
   fetch::Fetcher& fetcher;

@@ -2,6 +2,7 @@
 
 #include "broker/apis.h"
 #include "broker/broker.h"
+#include "broker/work_memory.h"
 
 #include <fmt/format.h>
 
@@ -38,35 +39,13 @@ const std::array kApis{
     &kOffsetForLeaderEpochApi,
 };
 
-// A request above this that is a list, which all are but these two, becomes many times its size
-// when it is decoded and answered: a partition of a Fetch takes 24 bytes on the wire and some 600
-// in all that is made of it. JoinGroup may wait for minutes, and groups count their members.
-constexpr ByteCount kLargeRequest = 64_KiB;
-constexpr ByteCount kWorkFactor = 24;
-bool is_list(kafka::ApiKey key) {
-  return key != kafka::ApiKey::kProduce && key != kafka::ApiKey::kJoinGroup;
-}
+// Produce is mostly records: it counts itself what it becomes.
+bool is_list(kafka::ApiKey key) { return key != kafka::ApiKey::kProduce; }
 
 }  // namespace
 
-Dispatcher::Dispatcher(Broker& broker, ByteBudget& work) : broker_(broker), work_(work) {
+Dispatcher::Dispatcher(Broker& broker) : broker_(broker) {
   for (const ApiHandler* api : kApis) handlers_[static_cast<std::size_t>(api->key)] = api;
-}
-
-Task<Result<std::shared_ptr<const void>>> Dispatcher::reserve_work(kafka::ApiKey key,
-                                                                   ByteCount size,
-                                                                   std::stop_token closed) {
-  if (!is_list(key) || size <= kLargeRequest) co_return nullptr;
-  const ByteCount most = work_.limit() * 2;
-  if (size * kWorkFactor > most) {
-    co_return fail(ErrorCode::kInvalid,
-                   fmt::format("a request of {} bytes that is no Produce takes too much memory to "
-                               "be served: at most {} bytes, or raise memory.budget.bytes",
-                               size, most / kWorkFactor));
-  }
-  ByteBudget::Reservation place = co_await work_.reserve(size * kWorkFactor, std::move(closed));
-  if (!place) co_return fail(ErrorCode::kCancelled, "the connection is closed");
-  co_return place;
 }
 
 Task<PendingAnswer> Dispatcher::start(Slice frame, std::shared_ptr<const void> reservation,
@@ -84,8 +63,11 @@ Task<PendingAnswer> Dispatcher::start(Slice frame, std::shared_ptr<const void> r
         fail(ErrorCode::kInvalid, fmt::format("{} version {} is not served by this broker",
                                               parsed->api->name, header.version)));
   }
-  auto place = co_await reserve_work(header.api_key, parsed->body.size(), closed);
-  if (!place) co_return answered(std::unexpected(place.error()));
+  if (is_list(header.api_key)) {
+    auto place = co_await broker_.work.reserve_list(parsed->body.size(), closed);
+    if (!place) co_return answered(std::unexpected(place.error()));
+    reservation = both(std::move(reservation), *std::move(place));
+  }
   co_return co_await handler->start(broker_,
                                     {.header = header,
                                      .client = client,

@@ -1,8 +1,6 @@
 // Takes a request frame to the API it is for. Owned by main; called on the core of the connection.
 #pragma once
-#include "base/units.h"
 #include "broker/api.h"
-#include "runtime/byte_budget.h"
 
 #include <array>
 
@@ -10,8 +8,7 @@ namespace weir::broker {
 
 class Dispatcher {
  public:
-  // `work` is the memory of requests that are long lists while they are served.
-  Dispatcher(Broker& broker, ByteBudget& work);
+  explicit Dispatcher(Broker& broker);
 
   // Returns when the next request of the connection may start; the answer comes later. `frame` is
   // what stands behind the size. A frame without a readable header, or for an API or version that
@@ -23,13 +20,7 @@ class Dispatcher {
  private:
   static constexpr std::size_t kMaxApiKey = 128;
 
-  // A place in that memory, where one is needed. Errors close the connection: kCancelled (it has
-  // gone), kInvalid (it takes more than there is).
-  Task<Result<std::shared_ptr<const void>>> reserve_work(kafka::ApiKey key, ByteCount size,
-                                                         std::stop_token closed);
-
   Broker& broker_;
-  ByteBudget& work_;
   std::array<const ApiHandler*, kMaxApiKey> handlers_{};
 };
 

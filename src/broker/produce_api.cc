@@ -4,6 +4,7 @@
 #include "broker/apis.h"
 #include "broker/broker.h"
 #include "broker/configs.h"
+#include "broker/work_memory.h"
 #include "kafka/protocol/messages/produce.h"
 #include "kafka/records/validation.h"
 
@@ -162,8 +163,35 @@ Task<void> answer_when_done(Broker& broker, std::shared_ptr<ProduceCall> call,
   }
 }
 
+// What a partition becomes: its part of the request, a staged batch, an outcome, an answer with a
+// message.
+constexpr ByteCount kPartitionWork = 1_KiB;
+
+ByteCount work_of(const ProduceRequest& request) {
+  ByteCount items = request.topic_data.size();
+  for (const auto& topic : request.topic_data) items += topic.partition_data.size();
+  return items * kPartitionWork;
+}
+
+// Most of a request is records, which stay where they are; its decoded arrays are small. One that
+// has more partitions than records is a list like any other. `reservation` gets the place of what
+// the request becomes.
+Task<Result<ProduceRequest>> decode_produce(Broker& broker, RequestContext& context,
+                                            const Slice& body) {
+  const std::size_t usual = kafka::memory_for(body.size() / 16, 1);
+  auto request = kafka::decode_within<ProduceRequest>(usual, body, context.version());
+  const bool is_list = !request && request.error().code == ErrorCode::kExhausted;
+  if (!request && !is_list) co_return request;
+  auto place = is_list ? co_await broker.work.reserve_list(body.size(), context.closed)
+                       : co_await broker.work.reserve(work_of(*request), context.closed);
+  if (!place) co_return std::unexpected(place.error());
+  context.reservation = both(std::move(context.reservation), *std::move(place));
+  if (is_list) co_return kafka::decode<ProduceRequest>(body, context.version());
+  co_return request;
+}
+
 Task<PendingAnswer> start_produce(Broker& broker, RequestContext context, Slice body) {
-  auto request = kafka::decode<ProduceRequest>(body, context.version());
+  auto request = co_await decode_produce(broker, context, body);
   if (!request) co_return answered(std::unexpected(request.error()));
   auto call = std::make_shared<ProduceCall>(ProduceCall{
       .context = context,

@@ -90,10 +90,12 @@ Serving::Serving(ServingParts given)
                 .cluster_id = parts_.coordinator.image()->cluster_id,
                 .grace = std::chrono::milliseconds(parts_.config.orphan_grace_ms)},
                parts_.metrics),
+      work_memory_(work_memory(parts_.config)),
       broker_{.node_id = parts_.config.node_id,
               .clock = parts_.clock,
               .coordinator = parts_.coordinator,
               .configs = parts_.configs,
+              .work = work_memory_,
               .ids = ids_,
               .stage = pipeline_.stage(),
               .fetcher = fetcher_,
@@ -101,8 +103,7 @@ Serving::Serving(ServingParts given)
               .offset_lookup = lookup_,
               .groups = groups_,
               .tasks = answers_},
-      work_memory_(work_memory(parts_.config)),
-      dispatcher_(broker_, work_memory_) {
+      dispatcher_(broker_) {
   parts_.coordinator.add_listener(groups_);
 }
 

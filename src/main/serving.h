@@ -5,6 +5,7 @@
 #include "broker/configs.h"
 #include "broker/dispatcher.h"
 #include "broker/ids.h"
+#include "broker/work_memory.h"
 #include "cache/object_cache.h"
 #include "compaction/object_deleter.h"
 #include "compaction/orphan_sweep.h"
@@ -67,8 +68,8 @@ class Serving {
   compaction::OrphanSweep orphans_;
   TaskGroup answers_;  // of Produce requests
   TaskGroup background_;
+  broker::WorkMemory work_memory_;
   broker::Broker broker_;
-  ByteBudget work_memory_;
   broker::Dispatcher dispatcher_;
 };
 

@@ -45,6 +45,38 @@ class Hostile(RealTest):
         with self.assertRaises(client.Closed):
             connections[0].call("Fetch", 11, fetch_of(200_000))
 
+    def test_produce_that_is_all_partitions(self):
+        def produce_of(number, records=b""):
+            one = codec.encode_request("Produce", 9, bodies.produce("t", {0: None}), 1)
+            partition = bytes(4) + codec_unsigned(len(records) + 1) + records + b"\0"
+            return one[:-9] + codec_unsigned(number + 1) + partition * number + bytes(2)
+
+        before = self.broker.memory("VmHWM")
+        connections = self.connections(20)
+        for kind, frame in (("empty", produce_of(100_000)), ("junk", produce_of(20_000, bytes(24)))):
+            for connection in connections:
+                connection.send_frame(frame)
+            for connection in connections:
+                self.assertGreater(len(connection.recv_frame()), 20_000 * 30, kind)
+        self.assertLess(self.broker.memory("VmHWM") - before, BUDGET)
+        with self.assertRaises(client.Closed):
+            connections[0].send_frame(produce_of(3_000_000))
+            connections[0].recv_frame()
+        self.assertLess(self.broker.memory("VmHWM") - before, BUDGET)
+
+    def test_joins_that_are_all_protocols(self):
+        before = self.broker.memory("VmHWM")
+        connections = self.connections(20)
+        body = bodies.join("j", protocols=(("p", b""),))
+        one = codec.encode_request("JoinGroup", 6, body, 1)
+        protocol = codec_unsigned(2) + b"p" + codec_unsigned(1) + b"\0"
+        frame = one[:-6] + codec_unsigned(100_001) + protocol * 100_000 + b"\0"
+        for connection in connections:
+            connection.send_frame(frame)
+        for connection in connections:
+            connection.recv_frame()
+        self.assertLess(self.broker.memory("VmHWM") - before, BUDGET)
+
     def test_long_names_of_topics_that_do_not_exist(self):
         # Every partition would have a copy of the name: 30 KB of 24 bytes.
         partitions = [{"partition": number, "fetch_offset": 0, "partition_max_bytes": 1} for number in range(1000)]

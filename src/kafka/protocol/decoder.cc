@@ -3,22 +3,14 @@
 #include <fmt/format.h>
 
 namespace weir::kafka {
-namespace {
 
-// What small input may take above its multiple.
-constexpr std::size_t kMemoryAllowance = std::size_t{64} << 10;
+Decoder::Decoder(const Slice& input, std::size_t memory)
+    : owner_(input.owner()), in_(input.bytes()), size_(input.size()), memory_left_(memory) {}
 
-}  // namespace
-
-Decoder::Decoder(const Slice& input, std::size_t memory_factor)
-    : owner_(input.owner()),
-      in_(input.bytes()),
-      size_(input.size()),
-      memory_left_(kMemoryAllowance + memory_factor * input.size()) {}
-
-void Decoder::fail(const char* why) {
+void Decoder::fail(const char* why, ErrorCode code) {
   if (why_ == nullptr) {
     why_ = why;
+    code_ = code;
     why_at_ = base_ + in_.position();
   }
   in_.set_failed();
@@ -31,8 +23,8 @@ Status Decoder::finish(std::string_view name, std::int16_t version) {
     return weir::fail(ErrorCode::kInvalid,
                       fmt::format("{} v{}: the {} bytes end within a field", name, version, size_));
   }
-  return weir::fail(ErrorCode::kInvalid, fmt::format("{} v{}: at byte {} of {}: {}", name, version,
-                                                     why_at_, size_, why_));
+  return weir::fail(
+      code_, fmt::format("{} v{}: at byte {} of {}: {}", name, version, why_at_, size_, why_));
 }
 
 std::optional<std::size_t> Decoder::length(bool flexible, bool short_length) {
@@ -121,7 +113,7 @@ std::optional<std::size_t> Decoder::nullable_array(bool flexible, std::size_t le
     return 0;
   }
   if (*count * memory > memory_left_) {
-    fail("arrays take far more memory than the message has bytes");
+    fail("arrays take far more memory than the message has bytes", ErrorCode::kExhausted);
     return 0;
   }
   memory_left_ -= *count * memory;

@@ -24,15 +24,14 @@ namespace weir::kafka {
 
 class Decoder {
  public:
-  // The decoded arrays of a message may take `memory_factor` bytes for each byte of input (and 64
-  // KiB).
-  Decoder(const Slice& input, std::size_t memory_factor);
+  // The decoded arrays of a message may take `memory` bytes in all.
+  Decoder(const Slice& input, std::size_t memory);
 
   [[nodiscard]] bool ok() const { return in_.ok() && why_ == nullptr; }
   // Ends with the given reason, a string that lives for ever. The first reason stays.
-  void fail(const char* why);
+  void fail(const char* why, ErrorCode code = ErrorCode::kInvalid);
   // The result of decoding `name` (for people: "Fetch request") in `version`; bytes left over are a
-  // mistake too.
+  // mistake too. Errors: kExhausted (arrays take more than `memory`), kInvalid.
   [[nodiscard]] Status finish(std::string_view name, std::int16_t version);
 
   bool boolean() { return in_.u8() != 0; }
@@ -88,6 +87,7 @@ class Decoder {
   std::size_t size_;
   std::size_t memory_left_;
   const char* why_ = nullptr;
+  ErrorCode code_ = ErrorCode::kInvalid;
   std::size_t why_at_ = 0;
   std::size_t base_ = 0;  // where in_ begins in the whole input
 };

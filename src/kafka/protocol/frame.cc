@@ -29,7 +29,7 @@ void FrameHead::write(SizeCounter& out, std::size_t rest) const { write_head(out
 void FrameHead::write(ChainWriter& out, std::size_t rest) const { write_head(out, *this, rest); }
 
 Result<RequestFrame> parse_request(const Slice& frame) {
-  Decoder in(frame, kMessageMemoryFactor);
+  Decoder in(frame, memory_for(frame.size(), kMessageMemoryFactor));
   RequestFrame result;
   std::int16_t key = in.i16();
   result.header.version = in.i16();
@@ -53,7 +53,7 @@ Result<RequestFrame> parse_request(const Slice& frame) {
 
 Result<Slice> parse_response(const Slice& frame, ApiKey key, std::int16_t version,
                              std::int32_t correlation_id) {
-  Decoder in(frame, kMessageMemoryFactor);
+  Decoder in(frame, memory_for(frame.size(), kMessageMemoryFactor));
   std::int16_t header_version = find_api(key)->response_header_version(version);
   std::int32_t found = in.i32();
   if (header_version >= 1) in.skip_tags();

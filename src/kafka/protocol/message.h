@@ -30,20 +30,34 @@ constexpr std::int16_t kNeverFlexible = std::numeric_limits<std::int16_t>::max()
 // even with topic names of one letter. Weir's own structs pack tighter and come with a checksum.
 constexpr std::size_t kMessageMemoryFactor = 16;
 constexpr std::size_t kStructMemoryFactor = 64;
+// And what small messages may take besides.
+constexpr std::size_t kMemoryAllowance = std::size_t{64} << 10;
+
+[[nodiscard]] constexpr std::size_t memory_for(std::size_t input, std::size_t factor) {
+  return kMemoryAllowance + factor * input;
+}
 
 // An error where a string is too long for its length field, or all is longer than a frame may be.
 [[nodiscard]] Status check_size(std::string_view name, std::int16_t version,
                                 const SizeCounter& size);
 
-// The message that `input` holds, from its first byte to its last. Errors: kInvalid.
+// The message that `input` holds, from its first byte to its last, with arrays of at most `memory`
+// bytes. Errors: kExhausted (they take more), kInvalid.
 template <typename M>
-[[nodiscard]] Result<M> decode(const Slice& input, std::int16_t version) {
+[[nodiscard]] Result<M> decode_within(std::size_t memory, const Slice& input,
+                                      std::int16_t version) {
   WEIR_CHECK(check_version(M::kName, version, M::kMinVersion, M::kMaxVersion));
-  Decoder in(input, M::kMemoryFactor);
+  Decoder in(input, memory);
   M message;
   read(in, version, message);
   WEIR_CHECK(in.finish(M::kName, version));
   return message;
+}
+
+// The same with the memory that any honest message of its size needs.
+template <typename M>
+[[nodiscard]] Result<M> decode(const Slice& input, std::int16_t version) {
+  return decode_within<M>(memory_for(input.size(), M::kMemoryFactor), input, version);
 }
 
 // The exact number of bytes that encode() gives.

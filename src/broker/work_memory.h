@@ -1,0 +1,35 @@
+// The memory of what requests become while they are served: decoded arrays, what is known of each
+// item, the response. It is many times the request where that is a list, so such requests reserve
+// it; the frame itself is in the budget of its listener. Owned by main; thread-safe.
+#pragma once
+#include "base/error.h"
+#include "base/units.h"
+#include "runtime/byte_budget.h"
+
+#include <stop_token>
+
+namespace weir::broker {
+
+class WorkMemory {
+ public:
+  explicit WorkMemory(ByteCount limit) : budget_(limit) {}
+
+  using Reservation = ByteBudget::Reservation;
+
+  // For a request of `size` bytes that is a list from its first byte to its last; null for a small
+  // one, which goes free. Errors close the connection: kCancelled (`closed`), kInvalid (more than
+  // there can be; the message says what would be right).
+  Task<Result<Reservation>> reserve_list(ByteCount size, std::stop_token closed);
+
+  // For `bytes` that are known; null for few. Errors: kCancelled.
+  Task<Result<Reservation>> reserve(ByteCount bytes, std::stop_token closed);
+
+ private:
+  ByteBudget budget_;
+};
+
+// One handle for two.
+[[nodiscard]] std::shared_ptr<const void> both(std::shared_ptr<const void> one,
+                                               std::shared_ptr<const void> other);
+
+}  // namespace weir::broker
