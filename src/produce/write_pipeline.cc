@@ -4,6 +4,8 @@
 #include "kafka/records/record_batch.h"
 #include "runtime/log.h"
 
+#include <algorithm>
+
 namespace weir::produce {
 namespace {
 
@@ -46,6 +48,21 @@ std::vector<TopicPartition> partitions_of(const storage::WalIndex& index) {
   out.reserve(index.runs.size());
   for (const storage::WalRun& run : index.runs) out.push_back(run.partition);
   return out;
+}
+
+SequencedBatch sequenced(const storage::WalRun& run, const storage::WalBatchInfo& batch) {
+  return {.partition = run.partition,
+          .producer_id = batch.producer_id,
+          .producer_epoch = batch.producer_epoch,
+          .base_sequence = batch.base_sequence};
+}
+
+SequencedBatch sequenced(const storage::WalBatch& batch) {
+  const kafka::RecordBatchView view(batch.bytes.bytes());
+  return {.partition = batch.partition,
+          .producer_id = view.producer_id(),
+          .producer_epoch = view.producer_epoch(),
+          .base_sequence = view.base_sequence()};
 }
 
 }  // namespace
@@ -139,6 +156,8 @@ void WritePipeline::launch() {
   BrokerEpoch epoch = parts_.coordinator.broker_epoch();
   // Nothing can be committed without an epoch: no need to upload it.
   if (epoch < 0) return refuse(std::move(staged));
+  refuse_what_must_wait(staged);
+  if (staged.empty()) return;
   if (epoch != sequence_epoch_) {
     sequence_epoch_ = epoch;
     next_sequence_ = 1;
@@ -168,6 +187,7 @@ Task<void> WritePipeline::upload(std::shared_ptr<Flight> flight) {
   --uploads_;
   wake();
   if (!put) {
+    remember_failed(flight->object.index);
     auto ready = order_.failed(flight->ticket);
     tasks_.spawn(parts_.executor, discard(flight, put.error(), Upload::kUnknown));
     commit_ready(ready);
@@ -188,10 +208,17 @@ void WritePipeline::commit_ready(const std::vector<CommitOrder::Ticket>& ready) 
 Task<void> WritePipeline::commit(std::shared_ptr<Flight> flight) {
   MonoTime start = parts_.clock.now();
   const storage::WalObject& object = flight->object;
+  if (must_wait(object.index)) {
+    remember_failed(object.index);
+    Error error{ErrorCode::kUnavailable, "an object with earlier batches of a producer failed"};
+    co_await discard(flight, std::move(error), Upload::kDone);
+    co_return;
+  }
   auto result =
       co_await parts_.coordinator.submit(command_for(object.index, flight->id, object.body.size()));
   if (!result || result->error != KafkaError::kNone) {
     Error error = result ? Error{ErrorCode::kFenced, "the commit was refused"} : result.error();
+    remember_failed(object.index);
     co_await discard(flight, std::move(error), Upload::kDone);
     co_return;
   }
@@ -225,8 +252,38 @@ Task<void> WritePipeline::discard(std::shared_ptr<Flight> flight, Error error, U
 }
 
 void WritePipeline::refuse(std::vector<StagedBatch> staged) {
-  for (StagedBatch& batch : staged)
+  for (StagedBatch& batch : staged) {
+    gate_.on_failed(sequenced(batch.batch), parts_.clock.now());
     batch.write->complete(batch.index, {.error = kafka::write_error(ErrorCode::kFenced)});
+  }
+}
+
+void WritePipeline::refuse_what_must_wait(std::vector<StagedBatch>& staged) {
+  const MonoTime now = parts_.clock.now();
+  if (gate_.is_open(now)) return;
+  std::erase_if(staged, [&](StagedBatch& batch) {
+    if (!gate_.refuses(sequenced(batch.batch), now)) return false;
+    batch.write->complete(batch.index, {.error = kafka::write_error(ErrorCode::kUnavailable)});
+    return true;
+  });
+}
+
+void WritePipeline::remember_failed(const storage::WalIndex& index) {
+  for (const storage::WalRun& run : index.runs) {
+    for (const storage::WalBatchInfo& batch : index.batches_of(run))
+      gate_.on_failed(sequenced(run, batch), parts_.clock.now());
+  }
+}
+
+// An object that was launched before an earlier one failed.
+bool WritePipeline::must_wait(const storage::WalIndex& index) {
+  const MonoTime now = parts_.clock.now();
+  if (gate_.is_open(now)) return false;
+  return std::ranges::any_of(index.runs, [&](const storage::WalRun& run) {
+    return std::ranges::any_of(index.batches_of(run), [&](const storage::WalBatchInfo& batch) {
+      return gate_.refuses(sequenced(run, batch), now);
+    });
+  });
 }
 
 Task<void> WritePipeline::remove(storage::ObjectKey key, Upload upload) {

@@ -8,6 +8,7 @@
 #include "metadata/coordinator.h"
 #include "produce/commit_order.h"
 #include "produce/flush_policy.h"
+#include "produce/sequence_gate.h"
 #include "produce/stage.h"
 #include "runtime/metrics.h"
 #include "runtime/notifier.h"
@@ -66,6 +67,9 @@ class WritePipeline {
   Task<void> remove(storage::ObjectKey key, Upload upload);
   Task<void> remove_again(storage::ObjectKey key);
   void refuse(std::vector<StagedBatch> staged);
+  void refuse_what_must_wait(std::vector<StagedBatch>& staged);
+  void remember_failed(const storage::WalIndex& index);
+  [[nodiscard]] bool must_wait(const storage::WalIndex& index);
   [[nodiscard]] FlushSituation situation() const;
 
   PipelineParts parts_;
@@ -74,6 +78,7 @@ class WritePipeline {
   Notifier wake_;
   Stage stage_;
   CommitOrder order_;
+  SequenceGate gate_;
   std::unordered_map<CommitOrder::Ticket, std::shared_ptr<Flight>> flights_;
   std::int64_t next_sequence_ = 1;
   BrokerEpoch sequence_epoch_ = -1;  // whose sequence next_sequence_ is
