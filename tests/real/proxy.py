@@ -83,7 +83,7 @@ class Link:
         finally:
             self.tasks.discard(asyncio.current_task())
             for one in (writer, other):
-                if one is not None:
+                if one is not None and not one.is_closing():
                     one.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
                     one.transport.abort()
 

@@ -1,0 +1,8 @@
+# shellcheck shell=bash
+# help: [--minutes M] [--fault NAME] [--seed N]: real brokers, database and store under faults; judges what clients saw
+
+dev_torture() {
+  need build test
+  build release weir rdkafka_client
+  exec python3 tests/real/torture.py --weir build/release/weir "$@"
+}
