@@ -26,10 +26,10 @@ def create_topic(bootstrap, partitions=PARTITIONS):
 class Client:
     """A program that works with a topic and writes its history down."""
 
-    def __init__(self, scratch, name, *arguments):
+    def __init__(self, scratch, name, *arguments, command=None):
         self.name, self.out, self.err = name, scratch / f"{name}.history", scratch / f"{name}.err"
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
-            self.process = subprocess.Popen([program("rdkafka_client"), *arguments], stdout=out, stderr=err)
+            self.process = subprocess.Popen([*(command or [program("rdkafka_client")]), *arguments], stdout=out, stderr=err)
 
     def finish(self, seconds=90, asks=True):
         """Asks it to end, unless it does so by itself, and waits until it has; it has to end well."""

@@ -5,6 +5,7 @@
 #include "metadata/log/postgres_test_server.h"
 #include "metadata/state/record.h"
 #include "metadata/state/test_log.h"
+#include "runtime/log.h"
 #include "runtime/test_loop.h"
 
 #include <benchmark/benchmark.h>
@@ -63,6 +64,7 @@ void BM_PostgresThreeBrokers(benchmark::State& state) {
     state.SkipWithError("Debian's postgresql is not installed");
     return;
   }
+  log::configure({.level = log::Level::kError});
   SystemClock clock;
   const std::string url = PostgresTestServer::shared().fresh_url();
   const Slice entry = commit_entry(static_cast<int>(state.range(0)));
