@@ -47,6 +47,7 @@ class S3Store final : public ObjectStore {
 
  private:
   [[nodiscard]] std::string full(const ObjectKey& key) const { return target_.prefix + key; }
+  [[nodiscard]] bool has_checksum_of_parts(const net::HttpAnswer& answer) const;
   void add_checksum(net::HttpHeaders& headers, const Chain& body) const;
   Task<Status> remove_one(ObjectKey key);
   Task<Status> remove_batch(std::vector<ObjectKey> keys);

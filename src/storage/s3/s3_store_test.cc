@@ -218,6 +218,14 @@ TEST_F(S3StoreTest, ATruncatedOrDamagedBodyIsNeverData) {
   // The checksum of an object's parts says nothing about its bytes.
   answer({.headers = {{"x-amz-checksum-crc32c", "4waSgw==-2"}}, .body = "ab"});
   EXPECT_EQ(get("k"), "ab");
+  // Unmarked, it is known by the ETag, unless the store says that it is the whole object's.
+  const net::HttpHeaders of_parts = {{"x-amz-checksum-crc32c", "4waSgw=="}, {"ETag", "\"1f-2\""}};
+  answer({.headers = of_parts, .body = "ab"});
+  EXPECT_EQ(get("k"), "ab");
+  net::HttpHeaders of_all = of_parts;
+  of_all.emplace_back("x-amz-checksum-type", "FULL_OBJECT");
+  answer({.headers = of_all, .body = "ab"});
+  EXPECT_EQ(run(store().get("k")).error().code, ErrorCode::kUnavailable);
 }
 
 TEST_F(S3StoreTest, RangesThatTheStoreGetsWrong) {
