@@ -181,7 +181,8 @@ void BrokerProcess::Parts::make_coordinator() {
                                           .rack = config.broker.rack,
                                           .appender = {},
                                           .snapshots = snapshot_options(config.broker.metadata),
-                                          .membership = membership_options(config.broker.metadata)};
+                                          .membership = membership_options(config.broker.metadata),
+                                          .metrics = &metrics};
   for (const config::Listener& listener : config.broker.listeners) {
     options.endpoints.push_back({.listener = listener.name,
                                  .host = listener.advertised.host,

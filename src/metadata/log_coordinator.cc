@@ -30,6 +30,12 @@ LogCoordinator::LogCoordinator(MetadataLog& log, SnapshotStore* snapshots, Clock
                          options_.snapshots);
   }
   replayer_.set_after_apply([this] { after_apply(); });
+  if (options_.metrics == nullptr) return;
+  metrics_.emplace(*options_.metrics, clock_);
+  // What is read at the start is old.
+  replayer_.set_on_followed([this](const RecordHeader& header) {
+    if (loaded_) metrics_->on_followed(header);
+  });
 }
 
 LogCoordinator::~LogCoordinator() = default;
@@ -169,12 +175,14 @@ void LogCoordinator::after_apply() {
     return;
   }
   membership_.look(replayer_.state().tables().brokers, clock_.now());
+  if (metrics_) metrics_->on_applied(replayer_.state());
   if (epoch_ < 0 || leaving_) return;
   auto lost = lost_registration();
   if (!lost) {
     if (snapshotter_) snapshotter_->consider(options_.broker_id);
     return;
   }
+  if (metrics_) metrics_->on_fenced();
   log::warn("metadata.fenced", {{"broker", options_.broker_id}, {"error", *lost}});
   // Two processes that register against each other for ever would help nobody.
   if (is_replaced()) {

@@ -9,6 +9,7 @@
 #pragma once
 #include "metadata/appender.h"
 #include "metadata/coordinator.h"
+#include "metadata/coordinator_metrics.h"
 #include "metadata/membership.h"
 #include "metadata/replayer.h"
 #include "metadata/snapshotter.h"
@@ -31,6 +32,7 @@ struct LogCoordinatorOptions {
   // At most between two looks at the log for entries of other brokers, where the log's own wake-up
   // fails.
   Duration poll_interval = std::chrono::milliseconds(500);
+  MetricsRegistry* metrics = nullptr;  // null: nothing is counted
 };
 
 class LogCoordinator final : public Coordinator {
@@ -99,6 +101,7 @@ class LogCoordinator final : public Coordinator {
   Appender appender_;
   std::optional<Snapshotter> snapshotter_;
   Membership membership_;
+  std::optional<CoordinatorMetrics> metrics_;
   TaskGroup group_;
   // Of this process's registrations, the latest last: an older one whose outcome was unknown may
   // come to stand in the log late.

@@ -3,6 +3,9 @@
 #include "metadata/coordinator_harness.h"
 #include "metadata/state/test_log.h"
 
+#include <numeric>
+#include <stdexcept>
+
 namespace weir::metadata {
 namespace {
 
@@ -56,7 +59,7 @@ class LogCoordinatorTest : public CoordinatorHarness {
   }
 
   LogCoordinator& make(BrokerId broker = 1, AppenderOptions appender = {}) {
-    LogCoordinatorOptions options{.broker_id = broker, .appender = appender};
+    LogCoordinatorOptions options{.broker_id = broker, .appender = appender, .metrics = metrics_};
     options.endpoints = {{"PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT"}};
     coordinators_.push_back(std::make_unique<LogCoordinator>(counting_, nullptr, clock_,
                                                              Rng(++seed_), context_.get_executor(),
@@ -85,10 +88,38 @@ class LogCoordinatorTest : public CoordinatorHarness {
   }
 
   CountingLog counting_{log_};
+  MetricsRegistry registry_;
+  MetricsRegistry* metrics_ = nullptr;  // of those that are made
   std::vector<std::unique_ptr<LogCoordinator>> coordinators_;
   std::int64_t next_object_ = 0;
   std::uint64_t seed_ = 0;
 };
+
+TEST_F(LogCoordinatorTest, CountsWhatItFollows) {
+  LogCoordinator& other = start(2);
+  metrics_ = &registry_;
+  LogCoordinator& coordinator = start(1);
+  metrics_ = nullptr;
+  const auto sample_of = [&](const std::string& name) {
+    for (const MetricFamily& family : registry_.snapshot()) {
+      if (family.name == name) return family.samples.at(0);
+    }
+    throw std::runtime_error("no metric " + name);
+  };
+  const auto followed = [&] {
+    const auto counts = sample_of("weir_metadata_follow_seconds").bucket_counts;
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  };
+  const auto before = followed();
+  create(coordinator, "own");
+  EXPECT_EQ(followed(), before);
+  create(other, "other");
+  ASSERT_TRUE(run(coordinator.catch_up()));
+  EXPECT_EQ(followed(), before + 1);
+  EXPECT_EQ(sample_of("weir_metadata_live_brokers").value, 2);
+  EXPECT_EQ(sample_of("weir_metadata_position").value,
+            static_cast<double>(run(log_.tail()).value()));
+}
 
 TEST_F(LogCoordinatorTest, RegistersAndCommits) {
   LogCoordinator& coordinator = start();

@@ -57,7 +57,11 @@ Status Replayer::apply(const std::vector<LogEntry>& entries) {
       status = std::unexpected(applied.error());
       break;
     }
-    if (applied->header.epoch == own_epoch_ && own_epoch_ >= 0) own.push_back(std::move(*applied));
+    if (applied->header.epoch == own_epoch_ && own_epoch_ >= 0) {
+      own.push_back(std::move(*applied));
+    } else if (on_followed_) {
+      on_followed_(applied->header);
+    }
   }
   Changes changes = state_.publish(readers_);
   position_.store(state_.position(), std::memory_order_release);

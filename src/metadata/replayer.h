@@ -26,6 +26,10 @@ class Replayer {
   void load(State state);
   void add_listener(CommitListener& listener) { listeners_.push_back(&listener); }
   void watch_epoch(BrokerEpoch epoch, OnOwnRecord on_own_record);
+  // Told of every applied record of another epoch.
+  void set_on_followed(std::move_only_function<void(const RecordHeader&)> on_followed) {
+    on_followed_ = std::move(on_followed);
+  }
   // Called after entries were applied and published, or after a failure.
   void set_after_apply(std::move_only_function<void()> after_apply) {
     after_apply_ = std::move(after_apply);
@@ -65,6 +69,7 @@ class Replayer {
   std::vector<CommitListener*> listeners_;
   BrokerEpoch own_epoch_ = -1;
   OnOwnRecord on_own_record_;
+  std::move_only_function<void(const RecordHeader&)> on_followed_;
   std::move_only_function<void()> after_apply_;
   std::atomic<Position> position_ = 0;
   ByteCount applied_bytes_ = 0;

@@ -4,7 +4,7 @@ bench_latency.py --weir BINARY [--brokers N] [--seconds N] [--megabytes N] [--pa
 
 The delays are log-normal: a PUT takes 100 ms (P50) and 300 ms (P99), a GET 60 and 200, an append to the metadata log 10
 and 35. Producers are spread over the brokers, each in a zone of its own, and every producer has a consumer in another
-zone. Measured with early objects off, and with ten a second allowed."""
+zone. "append to wake" is from the append until another broker wakes its consumers. Measured with early objects off, and with ten a second allowed."""
 import argparse
 import json
 import pathlib
@@ -20,7 +20,7 @@ MODEL = "put=100/300,get=60/200,append=10/35"
 RECORD_BYTES = 1000
 TAIL_SECONDS = 3
 STAGES = {"stage": "weir_produce_stage_seconds", "upload": "weir_produce_upload_seconds",
-          "commit": "weir_produce_commit_seconds", "fetch: read": "weir_fetch_read_seconds"}
+          "commit": "weir_produce_commit_seconds", "append to wake": "weir_metadata_follow_seconds", "fetch: read": "weir_fetch_read_seconds"}
 GOALS = {"produce": (265, 500), "end to end": (340, 620)}
 
 
@@ -87,10 +87,10 @@ def measure(options, early):
         for name, latencies in found.items():
             p50, p99 = quantile(latencies, 0.5), quantile(latencies, 0.99)
             goal = f"goal {GOALS[name][0]}, {GOALS[name][1]}" if early == 0 else ""
-            print(f"  {name:12} P50 {p50:6.0f} ms, P99 {p99:6.0f} ms  {goal} ({len(latencies)} samples)")
+            print(f"  {name:14} P50 {p50:6.0f} ms, P99 {p99:6.0f} ms  {goal} ({len(latencies)} samples)")
         for stage, metric in STAGES.items():
             p50, p99 = stage_quantiles(brokers, metric, (0.5, 0.99))
-            print(f"  {stage:12} P50 at most {p50:.0f} ms, P99 at most {p99:.0f} ms")
+            print(f"  {stage:14} P50 at most {p50:.0f} ms, P99 at most {p99:.0f} ms")
         print(f"  {rate:.1f} PUT/s and broker")
     finally:
         for broker in brokers:
