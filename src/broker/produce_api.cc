@@ -20,6 +20,10 @@ using kafka::ProduceResponse;
 constexpr std::int16_t kNoAcks = 0;
 constexpr std::int16_t kTopicIdVersion = 13;
 
+// A producer may say that it has hardly any time. Kafka does not hold it to that where a leader's
+// append is all it waits for; here it is an object and its commit.
+constexpr std::chrono::milliseconds kLeastWait = std::chrono::seconds(1);
+
 bool are_valid_acks(std::int16_t acks) { return acks >= -1 && acks <= 1; }
 
 // A request on its way: the response, filled but for the outcomes of what is staged.
@@ -197,7 +201,8 @@ Task<PendingAnswer> start_produce(Broker& broker, RequestContext context, Slice 
       .context = context,
       .body = body,
       .acks = request->acks,
-      .deadline = broker.clock.now() + std::chrono::milliseconds(std::max(request->timeout_ms, 0)),
+      .deadline =
+          broker.clock.now() + std::max(kLeastWait, std::chrono::milliseconds(request->timeout_ms)),
       .response = {},
   });
   // Another broker may have created what is unknown here.

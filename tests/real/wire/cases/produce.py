@@ -34,6 +34,14 @@ def case_acks(t):
         send(t, f"acks {acks}", topic, batch(["a"]), acks=acks)
 
 
+def case_timeout_that_is_too_short_for_anybody(t):
+    topic = t.topic()
+    for timeout in (0, -5, 1):
+        for acks in (-1, 1):
+            body = bodies.produce(topic, {0: batches.batch(["a"])}, acks=acks, timeout_ms=timeout)
+            t.ask(f"timeout {timeout} acks {acks}", "Produce", 9, body)
+
+
 def case_acks_none_has_no_answer(t):
     topic = t.topic()
     connection = t.connect()
