@@ -6,6 +6,8 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
@@ -81,3 +83,20 @@ class Process:
             if line.startswith(key + ":"):
                 return int(line.split()[1]) * 1024
         raise KeyError(key)
+
+
+def wait_http(endpoint, processes, seconds):
+    """Until the endpoint answers anything; the processes are what it takes."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        for process in processes:
+            if not process.alive():
+                raise AssertionError(f"{process.name} ended:\n{process.tail()}")
+        try:
+            urllib.request.urlopen(endpoint, timeout=2).close()
+            return
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(f"{processes[-1].name} does not answer after {seconds} s:\n{processes[-1].tail()}")

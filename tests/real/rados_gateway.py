@@ -6,11 +6,10 @@ import os
 import pathlib
 import subprocess
 import time
-import urllib.error
 import urllib.request
 import uuid
 
-from process import Process, free_port
+from process import Process, free_port, wait_http
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "weir-ceph"
 PACKAGES = ("radosgw", "ceph-mon", "ceph-osd", "ceph-common")
@@ -115,23 +114,8 @@ class RadosGateway:
         self.run("radosgw-admin", *named, "user", "create", "--uid=t", "--display-name=t", f"--access-key={ACCESS_KEY}",
                  f"--secret-key={SECRET_KEY}")
         self.launch("radosgw", "-n", "client.rgw.a")
-        self.wait_answering()
+        wait_http(self.endpoint, self.processes, 90)
         return self
-
-    def wait_answering(self, seconds=90):
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            for process in self.processes:
-                if not process.alive():
-                    raise AssertionError(f"{process.name} ended:\n{process.tail()}")
-            try:
-                urllib.request.urlopen(self.endpoint, timeout=2).close()
-                return
-            except urllib.error.HTTPError:
-                return
-            except OSError:
-                time.sleep(0.2)
-        raise AssertionError(f"the gateway does not answer after {seconds} s:\n{self.processes[-1].tail()}")
 
     def create_bucket(self, name):
         """A PUT signed as AWS Signature Version 4 has it."""

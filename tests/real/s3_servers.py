@@ -5,11 +5,8 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 
-from process import Process, free_port
+from process import Process, free_port, wait_http
 from rados_gateway import ACCESS_KEY, SECRET_KEY, Unavailable
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -43,19 +40,9 @@ class Server(Process):
         self.port = free_port()
         self.endpoint = f"http://127.0.0.1:{self.port}"
 
-    def wait_answering(self, seconds=60):
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            if not self.alive():
-                raise AssertionError(f"{self.name} ended:\n{self.tail()}")
-            try:
-                urllib.request.urlopen(self.endpoint, timeout=2).close()
-                return
-            except urllib.error.HTTPError:
-                return
-            except OSError:
-                time.sleep(0.1)
-        raise AssertionError(f"{self.name} does not answer after {seconds} s:\n{self.tail()}")
+    def start_with(self, command, **options):
+        self.launch(command, **options)
+        wait_http(self.endpoint, [self], 60)
 
 
 class Versity(Server):
@@ -67,9 +54,8 @@ class Versity(Server):
 
     def start(self):
         self.data.mkdir()
-        self.launch([self.program, "--port", f"127.0.0.1:{self.port}", "posix", self.data],
-                    env=dict(os.environ, ROOT_ACCESS_KEY=ACCESS_KEY, ROOT_SECRET_KEY=SECRET_KEY))
-        self.wait_answering()
+        self.start_with([self.program, "--port", f"127.0.0.1:{self.port}", "posix", self.data],
+                        env=dict(os.environ, ROOT_ACCESS_KEY=ACCESS_KEY, ROOT_SECRET_KEY=SECRET_KEY))
 
 
 class Moto(Server):
@@ -80,5 +66,4 @@ class Moto(Server):
         self.program = folder / "bin/moto_server"
 
     def start(self):
-        self.launch([self.program, "-H", "127.0.0.1", "-p", str(self.port)])
-        self.wait_answering()
+        self.start_with([self.program, "-H", "127.0.0.1", "-p", str(self.port)])
