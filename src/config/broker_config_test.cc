@@ -46,8 +46,8 @@ TEST(BrokerConfig, Defaults) {
   EXPECT_EQ(config->http_listener, (HostPort{"", 9404}));
   EXPECT_EQ(config->object_store_url, "file:data/objects");
   EXPECT_EQ(config->metadata.log_url.reveal(), "sqlite:data/metadata.db");
-  EXPECT_EQ(config->metadata.session_timeout_ms, 9000);
-  EXPECT_EQ(config->metadata.heartbeat_interval_ms, 2000);
+  EXPECT_EQ(config->metadata.session_timeout_ms, 3000);
+  EXPECT_EQ(config->metadata.heartbeat_interval_ms, 1000);
   EXPECT_EQ(config->metadata.snapshot_after_bytes, 20'971'520);
   EXPECT_EQ(config->metadata.snapshot_after_ms, 3'600'000);
   EXPECT_EQ(config->memory_budget_bytes, 1_GiB);
@@ -157,8 +157,8 @@ TEST(BrokerConfig, ValuesMustGoTogether) {
       error_of({"group.min.session.timeout.ms=10000", "group.max.session.timeout.ms=9999"}),
       "group.min.session.timeout.ms (10000) must be at most group.max.session.timeout.ms (9999)");
   EXPECT_EQ(
-      error_of({"broker.heartbeat.interval.ms=9000"}),
-      "broker.heartbeat.interval.ms (9000) must be less than broker.session.timeout.ms (9000)");
+      error_of({"broker.heartbeat.interval.ms=3000"}),
+      "broker.heartbeat.interval.ms (3000) must be less than broker.session.timeout.ms (3000)");
   EXPECT_EQ(error_of({"cache.max.bytes=1073741825"}),
             "cache.max.bytes (1073741825) must be at most memory.budget.bytes (1073741824)");
   EXPECT_EQ(error_of({"diskless.append.buffer.max.bytes=536870913"}),

@@ -69,6 +69,8 @@ Row as_row(const std::string& scope, const ConfigKey& key) {
 const std::map<std::string, std::set<std::string>> kDifferences = {
     {"num.network.threads", {"default", "update"}},  // one per core; the loops are made at start
     {"listeners", {"update"}},                       // opened at start
+    {"broker.session.timeout.ms", {"default"}},      // clients must not wait (ADR 12)
+    {"broker.heartbeat.interval.ms", {"default"}},
     {"listener.security.protocol.map", {"update"}},
 };
 

@@ -82,9 +82,9 @@ TEST_F(ClusterTest, IdleBrokersAppendOneHeartbeatInAnInterval) {
   for (const auto& [id, broker] : one->image()->brokers) epochs.push_back(broker.epoch);
   std::size_t before = log_.appends();
   run_for(seconds(60));
-  // 3 brokers, every 2 s.
-  EXPECT_LE(log_.appends() - before, 90U);
-  EXPECT_GE(log_.appends() - before, 80U);
+  // 3 brokers, every second.
+  EXPECT_LE(log_.appends() - before, 180U);
+  EXPECT_GE(log_.appends() - before, 160U);
   EXPECT_EQ(live(*one), (std::vector<BrokerId>{1, 2, 3}));
   std::vector<BrokerEpoch> after;
   for (const auto& [id, broker] : one->image()->brokers) after.push_back(broker.epoch);
@@ -98,7 +98,7 @@ TEST_F(ClusterTest, EveryAppendIsAHeartbeat) {
   int before = one.cable.appends;
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(run(one->submit(commit(*one, topic))));
-    run_for(seconds(1));
+    run_for(milliseconds(500));
   }
   EXPECT_EQ(one.cable.appends - before, 20);
   EXPECT_EQ(live(*two), (std::vector<BrokerId>{1, 2}));
@@ -112,8 +112,8 @@ TEST_F(ClusterTest, ABrokerThatIsGoneIsFencedAfterItsSession) {
   LeaderEpoch before = one->image()->membership;
   three.cable.freeze();
   Duration gone = time_until_gone(*one, 3);
-  EXPECT_GE(gone, seconds(7));  // its last heartbeat was up to an interval before
-  EXPECT_LE(gone, milliseconds(9500));
+  EXPECT_GE(gone, seconds(2));  // its last heartbeat was up to an interval before
+  EXPECT_LE(gone, milliseconds(3200));
   run_until([&] { return one->applied() == two->applied(); });
   EXPECT_EQ(live(*two), (std::vector<BrokerId>{1, 2}));
   // Both saw it: it is one change.
@@ -175,7 +175,25 @@ TEST_F(ClusterTest, AnOutageOfTheLogFencesNobody) {
   }
   // It is still noticed when one does not come back.
   three.cable.freeze();
-  EXPECT_LE(time_until_gone(*one, 3), milliseconds(9500));
+  EXPECT_LE(time_until_gone(*one, 3), milliseconds(3200));
+}
+
+// Each tries again when its own pause between attempts is over.
+TEST_F(ClusterTest, WhoReachesTheLogLaterAfterAnOutageIsNotFenced) {
+  Node& one = start(1);
+  Node& two = start(2);
+  LeaderEpoch before = one->image()->membership;
+  one.cable.cut(true);
+  two.cable.cut(true);
+  run_for(seconds(60));
+  one.cable.cut(false);
+  run_for(seconds(5));
+  two.cable.cut(false);
+  run_for(seconds(30));
+  EXPECT_EQ(one->image()->membership, before);
+  // One that does not come back at all is.
+  two.cable.cut(true);
+  EXPECT_LE(time_until_gone(*one, 2), milliseconds(3200));
 }
 
 TEST_F(ClusterTest, ALogThatHangsFencesNobody) {
@@ -186,7 +204,7 @@ TEST_F(ClusterTest, ALogThatHangsFencesNobody) {
   two.cable.freeze();
   run_for(seconds(60));
   one.cable.thaw();
-  run_for(seconds(3));
+  run_for(seconds(5));
   two.cable.thaw();
   run_for(seconds(30));
   EXPECT_EQ(two->image()->membership, before);

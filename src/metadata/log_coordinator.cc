@@ -279,7 +279,7 @@ Task<void> LogCoordinator::fence_silent() {
     membership_.was_blind(clock_.now());
     co_return;
   }
-  if (auto end = appender_.last_outage_end()) membership_.was_blind(*end);
+  if (auto end = appender_.last_outage_end()) membership_.log_came_back(*end);
   for (const FenceBroker& silent : membership_.silent(clock_.now())) {
     if (epoch_ < 0 || leaving_) co_return;
     log::warn("metadata.broker.silent", {{"broker", silent.broker_id}, {"epoch", silent.epoch}});

@@ -15,7 +15,8 @@ void Membership::look(const std::map<BrokerId, BrokerState>& brokers, MonoTime n
 }
 
 void Membership::woke(MonoTime due, MonoTime now) {
-  if (now - due > options_.session_timeout / 3) was_blind(now);
+  const Duration late = now - due;
+  if (late > options_.session_timeout / 3) was_blind(now + std::min(late, options_.return_time));
 }
 
 bool Membership::heartbeat_due(MonoTime now) const {

@@ -17,9 +17,12 @@ namespace weir::metadata {
 
 struct MembershipOptions {
   // Without a record for this long, a broker is fenced by the others.
-  Duration session_timeout = std::chrono::seconds(9);
+  Duration session_timeout = std::chrono::seconds(3);
   // A broker that has appended nothing for this long appends a heartbeat. Less than the session.
-  Duration heartbeat_interval = std::chrono::seconds(2);
+  Duration heartbeat_interval = std::chrono::seconds(1);
+  // After an outage of the log, how much later than this one the others may reach it again: a
+  // connection may still be tried in vain, and a pause between attempts must pass.
+  Duration return_time = std::chrono::seconds(6);
 };
 
 class Membership {
@@ -30,7 +33,10 @@ class Membership {
   void look(const std::map<BrokerId, BrokerState>& brokers, MonoTime now);
   // Until then nothing was seen of the others, though they may have lived.
   void was_blind(MonoTime until) { seeing_since_ = std::max(seeing_since_, until); }
-  // A wake-up that was due at `due` came at `now`: much later, if the process did not run.
+  // An outage of the log ended here; for the others it may last for a while.
+  void log_came_back(MonoTime at) { was_blind(at + options_.return_time); }
+  // What was due at `due` came at `now`: much later, if the process did not run, or the log hung.
+  // It may hang for the others for as long again.
   void woke(MonoTime due, MonoTime now);
 
   // A broker that is alone shows itself to nobody: an idle cluster of one appends nothing.

@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import time
 
-from load import IDEMPOTENT, PARTITIONS, Follower, Load, Tail, create_topic, ends_of, judge, wait_read
+from load import IDEMPOTENT, PARTITIONS, Follower, Load, Pauses, create_topic, ends_of, judge, wait_read
 from weir import RealTest, Weir
 from wire import batches, bodies, client
 
@@ -21,28 +21,6 @@ NOT_COORDINATOR = 16
 UNKNOWN_MEMBER_ID = 25
 
 
-class Pauses:
-    """The longest time in which nothing of some partition came, in what clients tell of one operation."""
-
-    def __init__(self, clients, operation):
-        self.tail, self.operation = Tail([client.out for client in clients]), operation
-        self.restart()
-
-    def restart(self):
-        self.longest = 0.0
-        self.last = dict.fromkeys(range(PARTITIONS), time.monotonic())
-
-    def look(self):
-        now = time.monotonic()
-        for partition in {event["partition"] for event in self.tail.new()
-                          if event["op"] == self.operation and event["is"] == "ok"}:
-            self.longest = max(self.longest, now - self.last[partition])
-            self.last[partition] = now
-
-    def so_far(self):
-        return max(self.longest, time.monotonic() - min(self.last.values()))
-
-
 class ClusterSqlite(RealTest):
     needs_weir = True
 
@@ -50,7 +28,7 @@ class ClusterSqlite(RealTest):
     def prepare(cls):
         shared = {"object_store_url": f"file:{cls.scratch}/objects",
                   "metadata_log_url": f"sqlite:{cls.scratch}/metadata.db",
-                  "broker_session_timeout_ms": SESSION_MS, "broker_heartbeat_interval_ms": 1000}
+                  "broker_session_timeout_ms": SESSION_MS}
         cls.brokers = [Weir(cls.scratch / f"broker{i}", node_id=i, broker_rack=f"zone-{i}", **shared) for i in (1, 2, 3)]
         for broker in cls.brokers:
             broker.start()
@@ -190,7 +168,7 @@ class ClusterSqlite(RealTest):
                               f"client.id=follower,zone=zone-{i + 1}", "session.timeout.ms=10000") for i in range(2)]
         loads = [Load(self.bootstrap, topic, "once", self.scratch, *IDEMPOTENT),
                  Load(self.bootstrap, topic, "plain", self.scratch, "client.id=plain,zone=zone-3")]
-        watched = [*(Pauses([load], "send") for load in loads), Pauses(followers, "poll")]
+        watched = [*(Pauses([load], "send", PARTITIONS) for load in loads), Pauses(followers, "poll", PARTITIONS)]
         print(f"  seed {seed}", flush=True)
         self.watch(watched, 5)
         for number in range(FAULTS):

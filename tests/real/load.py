@@ -100,6 +100,28 @@ class Tail:
         return out
 
 
+class Pauses:
+    """The longest time in which nothing of some partition came, in what clients tell of one operation."""
+
+    def __init__(self, clients, operation, partitions):
+        self.tail, self.operation, self.partitions = Tail([client.out for client in clients]), operation, partitions
+        self.restart()
+
+    def restart(self):
+        self.longest = 0.0
+        self.last = dict.fromkeys(range(self.partitions), time.monotonic())
+
+    def look(self):
+        now = time.monotonic()
+        for partition in {event["partition"] for event in self.tail.new()
+                          if event["op"] == self.operation and event["is"] == "ok"}:
+            self.longest = max(self.longest, now - self.last[partition])
+            self.last[partition] = now
+
+    def so_far(self):
+        return max(self.longest, time.monotonic() - min(self.last.values()))
+
+
 def ends_of(loads):
     """{partition: the end after the last record that was acknowledged}"""
     ends = collections.Counter()

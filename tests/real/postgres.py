@@ -3,6 +3,7 @@ address. It does not run as root, so the folder is given to another user."""
 import os
 import pathlib
 import pwd
+import shutil
 import signal
 import subprocess
 import time
@@ -68,6 +69,21 @@ class Postgres(Process):
                 raise AssertionError(f"PostgreSQL does not answer:\n{self.tail()}")
             time.sleep(0.1)
         return self
+
+    def copy(self):
+        """A copy of the database as it is now, for restore(). The server crashes for it and starts again."""
+        self.kill()
+        copied = self.folder / "copy"
+        subprocess.run(["cp", "-a", self.folder / "data", copied], check=True)
+        self.start()
+        return copied
+
+    def restore(self, copied):
+        """A failover to a standby that lacks what came after the copy."""
+        self.kill()
+        shutil.rmtree(self.folder / "data")
+        subprocess.run(["cp", "-a", copied, self.folder / "data"], check=True)
+        self.start()
 
     def pids(self):
         """The server and its processes."""

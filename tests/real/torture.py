@@ -19,33 +19,36 @@ import postgres
 import rados_gateway
 import weir
 from faulty_cluster import FAULTS, FaultyCluster, hold
+from load import IDEMPOTENT, Load, Tail, create_topic
+from load import Log as StoredLog
 from workload import Workload
 
 CHAPTER_FAULTS = 12
+PAIRS = 0.4  # of the steps of the program
 # In the test; the whole minute is for the program.
 SHORT = {"database-down": 15}
 
 
-def step(workload, name, seconds, moments):
-    """One fault and what comes after it, as a line."""
+def step(workload, names, seconds, moments):
+    """Faults at the same time and what comes after them, as a line."""
     started = time.monotonic()
-    during = workload.read_without_the_log if name == "database-down" else time.sleep
-    hold(FAULTS[name](workload.cluster, moments), seconds, during)
+    during = workload.read_without_the_log if names == ["database-down"] else time.sleep
+    hold([FAULTS[name](workload.cluster, moments) for name in names], seconds, during)
     held = time.monotonic() - started
     took, last, rate = workload.recover()
-    return (f"  {name:28} {held:5.1f} s, all clients went on {took:4.1f} s later, {last} last: {rate:.0f} records/s (normal: "
-            f"{workload.normal:.0f})")
+    return (f"  {' and '.join(names):28} {held:5.1f} s, all clients went on {took:4.1f} s later, {last} last: {rate:.0f} "
+            f"records/s (normal: {workload.normal:.0f})")
 
 
-def chapter(cluster, folder, number, names, moments, seconds_of, end=float("inf")):
-    """Faults one after the other on one topic, none after `end`; what is wrong, as lines."""
+def chapter(cluster, folder, number, steps, moments, end=float("inf")):
+    """Steps of ([faults], seconds) one after the other on one topic, none after `end`; what is wrong, as lines."""
     workload = Workload(cluster, folder, moments.randrange(1 << 30), number)
     try:
         workload.settle()
-        for name in names:
+        for names, seconds in steps:
             if time.monotonic() > end:
                 break
-            print(step(workload, name, seconds_of(name), moments), flush=True)
+            print(step(workload, names, seconds, moments), flush=True)
             time.sleep(moments.uniform(0, 1))
         wrong, figures = workload.finish()
     except AssertionError as error:
@@ -80,8 +83,75 @@ class Torture(weir.RealTest):
         moments, names = random.Random(self.seed), list(FAULTS)
         moments.shuffle(names)
         print(f"  seed {self.seed}", flush=True)
-        wrong = chapter(self.cluster, self.scratch, 1, names, moments, lambda name: SHORT.get(name, FAULTS[name].seconds))
+        steps = [([name], SHORT.get(name, FAULTS[name].seconds)) for name in names]
+        wrong = chapter(self.cluster, self.scratch, 1, steps, moments)
         self.assertEqual(wrong, [], "\n".join(wrong))
+
+
+    def test_2_a_failover_to_an_older_copy(self):
+        """What docs/operate/cluster.md promises: brokers notice, stop committing and say so; started anew they go on from what
+        the database has."""
+        database, nodes = self.cluster.database, self.cluster.nodes
+        for node in nodes:
+            self.wait_for("a broker is not ready", lambda broker=node.broker: broker.not_ready() is None)
+        topic = create_topic(nodes[0].broker.bootstrap)
+        loads = [Load(self.cluster.bootstrap(), topic, name, self.scratch, *more)
+                 for name, more in (("older", IDEMPOTENT), ("older-plain", ()))]
+        time.sleep(4)
+        copied_at = time.monotonic_ns() // 1000
+        copy = database.copy()
+        self.wait_acknowledged(loads)
+        restored_at = time.monotonic_ns() // 1000
+        database.restore(copy)
+        for node in nodes:
+            self.wait_for("a broker does not notice that the log went back",
+                          lambda broker=node.broker: "diverged" in (broker.not_ready() or ""))
+            reason = node.broker.not_ready()
+            self.assertIn("metadata.failed", node.broker.log.read_text())
+        print(f"  a broker says: {reason.strip()}", flush=True)
+        kept, lost = {}, 0
+        for load in loads:
+            load.kill()
+            for event in load.events():
+                if event["op"] == "send" and event["is"] == "ok":
+                    self.assertLess(event["t"], restored_at + 1_000_000, "acknowledged after the log had gone back")
+                    lost += event["t"] >= copied_at
+                    if event["t"] < copied_at:
+                        kept[event["partition"], event["offset"]] = event["value"]
+        self.assertGreater(min(len(kept), lost), 100)
+        for node in nodes:
+            self.assertEqual(node.broker.stop(), 0)
+        for node in nodes:
+            node.broker.start()
+        stored = [StoredLog(node.broker.bootstrap, topic) for node in nodes]
+        for log in stored:
+            self.assertEqual((log.errors, log.compare(kept), log.records), ({}, [], stored[0].records))
+        self.assertEqual(stored[0].out_of_order("older"), [])
+        print(f"  {len(kept)} acknowledged before the copy are there, {lost} later ones went with the database", flush=True)
+        wrong = chapter(self.cluster, self.scratch, 2, [], random.Random(0))
+        self.assertEqual(wrong, [], "\n".join(wrong))
+
+    def wait_for(self, what, look, seconds=30):
+        deadline = time.monotonic() + seconds
+        while not (seen := look()):
+            self.assertLess(time.monotonic(), deadline, what)
+            time.sleep(0.1)
+        return seen
+
+    def wait_acknowledged(self, loads, count=500):
+        tail = Tail([load.out for load in loads])
+        tail.new()
+        for _ in range(0, count, 50):
+            self.wait_for("producers do not go on", lambda: sum(event["is"] == "ok" for event in tail.new()) > 50)
+
+
+def draw(moments, names):
+    """One fault, or sometimes two of different parts at the same time; and for how long."""
+    drawn = [moments.choice(names)]
+    second = moments.choice(names)
+    if moments.random() < PAIRS and second.split("-")[0] != drawn[0].split("-")[0]:
+        drawn.append(second)
+    return drawn, max(FAULTS[name].seconds for name in drawn) * moments.uniform(0.5, 1.5)
 
 
 def run(cluster, folder, options):
@@ -89,10 +159,9 @@ def run(cluster, folder, options):
     moments, end, number = random.Random(options.seed), time.monotonic() + options.minutes * 60, 0
     while time.monotonic() < end:
         number += 1
-        names = [moments.choice(options.fault or list(FAULTS)) for _ in range(CHAPTER_FAULTS)]
         print(f"chapter {number}", flush=True)
-        wrong = chapter(cluster, folder, number, names, moments,
-                        lambda name: FAULTS[name].seconds * moments.uniform(0.5, 1.5), end)
+        steps = [draw(moments, options.fault or list(FAULTS)) for _ in range(CHAPTER_FAULTS)]
+        wrong = chapter(cluster, folder, number, steps, moments, end)
         if wrong:
             print("\n".join(wrong), flush=True)
             return 1

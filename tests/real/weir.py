@@ -5,6 +5,7 @@ import re
 import shutil
 import tempfile
 import unittest
+import urllib.error
 import urllib.request
 
 from process import Process, free_port
@@ -45,6 +46,14 @@ class Weir(Process):
         self.launch(command, env=self.environment)
         self.wait_answering()
         return self
+
+    def not_ready(self):
+        """Why /readyz says that the broker is not ready; None if it is."""
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{self.http}/readyz", timeout=10).close()
+            return None
+        except urllib.error.HTTPError as error:
+            return error.read().decode()
 
     def metrics(self):
         """{sample name with labels: value} of /metrics."""
