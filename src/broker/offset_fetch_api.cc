@@ -1,5 +1,6 @@
 // OffsetFetch: committed offsets, read from the state after asking the log. Version 8 asks for
 // several groups at once, version 10 names topics by id.
+#include "base/planted.h"
 #include "broker/apis.h"
 #include "broker/broker.h"
 #include "kafka/protocol/messages/offset_fetch.h"
@@ -128,7 +129,7 @@ void fill_single(OffsetFetchResponse& response, GroupAnswer group, std::int16_t 
 Task<OffsetFetchResponse> fetch_offsets(Broker& broker, const RequestContext& context,
                                         const OffsetFetchRequest& request) {
   OffsetFetchResponse response;
-  KafkaError error = (co_await broker.coordinator.catch_up())
+  KafkaError error = planted(Bug::kStaleGroupOffsets) || (co_await broker.coordinator.catch_up())
                          ? KafkaError::kNone
                          : KafkaError::kCoordinatorNotAvailable;
   if (context.version() < kGroupsVersion) {

@@ -24,6 +24,9 @@ class WorkMemory {
   // For `bytes` that are known; null for few. Errors: kCancelled.
   Task<Result<Reservation>> reserve(ByteCount bytes, std::stop_token closed);
 
+  [[nodiscard]] ByteCount used() const { return budget_.used(); }
+  [[nodiscard]] ByteCount limit() const { return budget_.limit(); }
+
  private:
   ByteBudget budget_;
 };

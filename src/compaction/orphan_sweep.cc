@@ -1,5 +1,6 @@
 #include "compaction/orphan_sweep.h"
 
+#include "base/planted.h"
 #include "metadata/live_owner.h"
 #include "runtime/log.h"
 #include "storage/wal_object.h"
@@ -53,7 +54,8 @@ Task<Result<std::size_t>> OrphanSweep::sweep(const std::vector<storage::ObjectIn
   std::vector<metadata::ObjectId> ids;
   for (const storage::ObjectInfo& object : listed) {
     auto name = storage::parse_wal_object_key(object.key);
-    if (!name || object.modified_ms > clock_.wall_ms() - grace_ms) continue;
+    const bool is_young = object.modified_ms > clock_.wall_ms() - grace_ms;
+    if (!name || (is_young && !planted(Bug::kOrphansWithoutGrace))) continue;
     ids.push_back({.epoch = name->broker_epoch, .sequence = name->sequence});
     by_id[ids.back()] = &object;
   }

@@ -1,5 +1,6 @@
 #include "fetch/batch_assembly.h"
 
+#include "base/planted.h"
 #include "kafka/records/record_batch.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,8 @@ ExtentBatches::ExtentBatches(const metadata::Extent& extent, Chain bytes, Offset
 std::optional<AssignedBatch> ExtentBatches::next() {
   while (auto batch = step()) {
     if (batch->last_offset < from_) continue;
-    if (kafka::RecordBatchView(batch->bytes.bytes()).crc_matches()) return batch;
+    const bool is_whole = kafka::RecordBatchView(batch->bytes.bytes()).crc_matches();
+    if (is_whole || planted(Bug::kChecksumUnchecked)) return batch;
     return fail_with("its checksum does not match");
   }
   return std::nullopt;
@@ -37,7 +39,9 @@ std::optional<AssignedBatch> ExtentBatches::step() {
     return fail_with("its offsets leave the extent");
   AssignedBatch batch{
       .bytes = rest.sub(0, view->size()),
-      .assignment = {.base_offset = next_offset_, .leader_epoch = extent_.leader_epoch},
+      .assignment = {.base_offset =
+                         planted(Bug::kWrongBaseOffset) ? extent_.base_offset : next_offset_,
+                     .leader_epoch = extent_.leader_epoch},
       .last_offset = last};
   if (extent_.log_append_time) batch.assignment.log_append_time = extent_.append_time;
   in_slice_ += view->size();

@@ -64,7 +64,7 @@ class Fetcher {
   };
   struct Read {
     const metadata::Extent* extent = nullptr;
-    Result<Chain> bytes = Chain{};
+    std::optional<Result<Chain>> bytes;  // nothing: there was no time for it
   };
 
   struct Plan {
@@ -87,7 +87,7 @@ class Fetcher {
   Plan plan_within_memory(std::vector<Target>& targets, ByteCount max_bytes);
   Task<void> read_all(std::vector<Target>& targets, const FetchOptions& options);
   Task<void> load(std::vector<Read>& reads);
-  Task<void> load_from(std::vector<Read>& reads, std::shared_ptr<std::size_t> next);
+  Task<void> load_from(std::vector<Read>& reads, std::shared_ptr<std::size_t> next, MonoTime end);
   void assemble(Target& target, std::span<Read> reads, AssemblyLimits limits);
   void fail_read(Target& target, const Error& error);
 

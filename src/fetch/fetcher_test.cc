@@ -23,6 +23,7 @@ class FakeReader final : public ObjectReader {
  public:
   Task<Result<Chain>> read(metadata::Extent extent) override {
     ++reads;
+    if (clock != nullptr) clock->advance(read_time);
     if (missing.contains(extent.object.sequence))
       co_return fail(ErrorCode::kNotFound, "no such object");
     Slice object = objects.at(extent.object.sequence).flatten();
@@ -42,6 +43,9 @@ class FakeReader final : public ObjectReader {
   std::set<std::int64_t> damaged;
   std::set<std::int64_t> forgotten;
   int reads = 0;
+  // Each read takes so long, where there is a clock.
+  ManualClock* clock = nullptr;
+  Duration read_time{};
 };
 
 class FetcherTest : public ::testing::Test {
@@ -458,6 +462,21 @@ TEST_F(FetcherTest, WhereAnswersTakeTheMemoryFetchesGetLessAtATime) {
   EXPECT_EQ(bases(third[0]).size(), 1U);
   EXPECT_GT(memory_.used(), used);
   EXPECT_LE(memory_.used(), memory_.limit());
+}
+
+TEST_F(FetcherTest, ALongFetchIsAnsweredInParts) {
+  for (int i = 0; i < 30; ++i) commit(i < 20 ? 0 : 1, {batch_of({1})});
+  reader_.clock = &clock_;
+  reader_.read_time = milliseconds(2000);
+  auto answers = fetch({at(0), at(0, 1)});
+  // What was begun within five seconds; there is no error where there was no time.
+  EXPECT_EQ(bases(answers[0]), (std::vector<Offset>{0, 1, 2}));
+  EXPECT_EQ(answers[1].error, KafkaError::kNone);
+  EXPECT_TRUE(answers[1].records.empty());
+  EXPECT_EQ(bases(fetch({at(3), at(0, 1)})[0]), (std::vector<Offset>{3, 4, 5}));
+  // One extent is read however long it takes.
+  reader_.read_time = std::chrono::hours(1);
+  EXPECT_EQ(bases(fetch({at(7)})[0]), (std::vector<Offset>{7}));
 }
 
 TEST_F(FetcherTest, LogAppendTimeIsStampedOnReading) {

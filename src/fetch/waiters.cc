@@ -1,5 +1,7 @@
 #include "fetch/waiters.h"
 
+#include "base/planted.h"
+
 namespace weir::fetch {
 
 Waiters::Waiters(std::size_t cores) {
@@ -24,6 +26,7 @@ Waiters::Enlisted::~Enlisted() {
 }
 
 void Waiters::on_partitions_advanced(std::span<const TopicPartition> partitions) {
+  if (planted(Bug::kWakeUpLost)) return;
   for (const auto& core : cores_) {
     std::lock_guard lock(core->mutex);
     if (core->by_partition.empty()) continue;

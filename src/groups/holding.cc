@@ -1,5 +1,6 @@
 // Which groups this broker coordinates: it takes them over by a claim in the metadata log, and lets
 // go of those that have another owner.
+#include "base/planted.h"
 #include "groups/group_coordinator.h"
 #include "metadata/live_owner.h"
 #include "runtime/log.h"
@@ -127,6 +128,7 @@ void GroupCoordinator::let_go_if_claimed(const std::string& group_id) {
   GroupPtr group = held(group_id);
   auto image = coordinator_.group(group_id);
   if (!group || !image || image->claim <= group->claim) return;
+  if (planted(Bug::kTwoGroupOwners)) return;
   log::info("group.lost", {{"group", group_id}, {"owner", image->owner}});
   forget(group);
 }
@@ -134,7 +136,7 @@ void GroupCoordinator::let_go_if_claimed(const std::string& group_id) {
 // The live brokers changed: what has another owner now is let go, and what is ours and has members
 // is taken over, so that the sessions of those that do not come back end.
 void GroupCoordinator::settle_ownership() {
-  if (is_stopped_ || !is_started_) return;
+  if (is_stopped_ || !is_started_ || planted(Bug::kTwoGroupOwners)) return;
   std::vector<GroupPtr> lost;
   for (const auto& [id, group] : groups_) {
     if (!is_owner(id)) lost.push_back(group);

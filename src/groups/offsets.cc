@@ -1,4 +1,5 @@
 // OffsetCommit, OffsetDelete and the expiry of offsets (KIP-211).
+#include "base/planted.h"
 #include "groups/group_coordinator.h"
 #include "groups/subscription.h"
 #include "runtime/log.h"
@@ -126,7 +127,8 @@ KafkaError GroupCoordinator::check_commit(const GroupPtr& group, const OffsetCom
   if (!is_member) return KafkaError::kUnknownMemberId;
   KafkaError error = group->check_member(request.member_id, request.group_instance_id);
   if (error != KafkaError::kNone) return error;
-  if (generation != group->generation()) return KafkaError::kIllegalGeneration;
+  if (generation != group->generation() && !planted(Bug::kOldGenerationCommits))
+    return KafkaError::kIllegalGeneration;
   return group->is(GroupState::kCompletingRebalance) ? KafkaError::kRebalanceInProgress
                                                      : KafkaError::kNone;
 }

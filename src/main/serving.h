@@ -50,6 +50,16 @@ class Serving {
   // After the last request: commits what is staged and ends.
   Task<void> stop();
 
+  // Memory that is reserved for answers and for what requests become; all of it is given back when
+  // nothing is being asked.
+  [[nodiscard]] ByteCount reserved_memory() const {
+    return fetch_memory_.used() + work_memory_.used();
+  }
+  [[nodiscard]] ByteCount reserved_memory_limit() const {
+    return fetch_memory_.limit() + work_memory_.limit();
+  }
+  [[nodiscard]] ByteCount cached_bytes() const { return cache_.bytes(); }
+
  private:
   Task<void> expire_producers();
 

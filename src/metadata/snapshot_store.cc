@@ -1,5 +1,6 @@
 #include "metadata/snapshot_store.h"
 
+#include "base/planted.h"
 #include "runtime/parallel.h"
 
 #include <fmt/format.h>
@@ -230,7 +231,8 @@ Task<Result<PrunedSnapshots>> SnapshotStore::prune() {
   }
   std::vector<storage::ObjectKey> unnamed;
   for (const auto& [key, position] : keys.chunks) {
-    if (position <= latest.position && !named.contains(key)) unnamed.push_back(key);
+    const bool is_named = named.contains(key) && !planted(Bug::kSnapshotPrunedTooFar);
+    if (position <= latest.position && !is_named) unnamed.push_back(key);
   }
   WEIR_CO_CHECK(co_await remove_all(store_, unnamed));
   pruned.chunks = unnamed.size();

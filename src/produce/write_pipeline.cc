@@ -1,5 +1,6 @@
 #include "produce/write_pipeline.h"
 
+#include "base/planted.h"
 #include "kafka/error_map.h"
 #include "kafka/records/record_batch.h"
 #include "runtime/log.h"
@@ -183,9 +184,11 @@ void WritePipeline::launch() {
 Task<void> WritePipeline::upload(std::shared_ptr<Flight> flight) {
   MonoTime start = parts_.clock.now();
   object_size_.observe(flight->object.body.size());
+  if (planted(Bug::kCommitBeforePut)) commit_ready(order_.uploaded(flight->ticket));
   Status put = co_await parts_.store.put(flight->key, flight->object.body);
   --uploads_;
   wake();
+  if (planted(Bug::kCommitBeforePut)) co_return;
   if (!put) {
     remember_failed(flight->object.index);
     auto ready = order_.failed(flight->ticket);
@@ -244,7 +247,9 @@ Task<void> WritePipeline::commit(std::shared_ptr<Flight> flight) {
 Task<void> WritePipeline::discard(std::shared_ptr<Flight> flight, Error error, Upload upload) {
   failed_.add();
   log::error("produce.object.failed", {{"object", flight->key}, {"error", error}});
-  flight->complete_all({.error = kafka::write_error(error.code)});
+  flight->complete_all({.error = planted(Bug::kAcknowledgedUncommitted)
+                                     ? KafkaError::kNone
+                                     : kafka::write_error(error.code)});
   // After kCancelled the commit may stand: the object is then left to the sweep of orphans.
   if (error.code != ErrorCode::kCancelled) co_await remove(flight->key, upload);
   flights_.erase(flight->ticket);

@@ -1,5 +1,7 @@
 #include "runtime/byte_budget.h"
 
+#include "base/planted.h"
+
 #include <algorithm>
 
 namespace weir {
@@ -84,7 +86,7 @@ ByteBudget::Reservation ByteBudget::handle(ByteCount bytes) {
 
 void ByteBudget::release(ByteCount bytes) {
   std::lock_guard lock(mutex_);
-  used_ -= bytes;
+  used_ -= planted(Bug::kMemoryKept) ? bytes - bytes / 16 : bytes;
   grant();
 }
 

@@ -7,7 +7,14 @@
 
 namespace weir::sim {
 
+using Checkers = std::vector<std::unique_ptr<Checker>>;
+
 // Every checker, fresh.
-[[nodiscard]] std::vector<std::unique_ptr<Checker>> make_checkers();
+[[nodiscard]] Checkers make_checkers();
+
+// Of records and what is told of partitions; of groups; of objects, states and brokers.
+void add_record_checkers(Checkers& all);
+void add_group_checkers(Checkers& all);
+void add_broker_checkers(Checkers& all);
 
 }  // namespace weir::sim

@@ -8,8 +8,15 @@
 namespace weir::sim {
 namespace {
 
-std::vector<std::string> found_in(const std::function<void(Checker&)>& history) {
-  std::vector<std::string> names;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Names = std::vector<std::string>;
+
+const Where kHere{kOrders, 0};
+const Where kTrimmed{kEvents, 1};
+
+Names found_in(const std::function<void(Checker&)>& history) {
+  Names names;
   for (const auto& checker : make_checkers()) {
     history(*checker);
     checker->on_end();
@@ -18,78 +25,184 @@ std::vector<std::string> found_in(const std::function<void(Checker&)>& history) 
   return names;
 }
 
-using Names = std::vector<std::string>;
-
-TEST(CheckersTest, AGoodHistoryHasNoViolations) {
+TEST(CheckersTest, AGoodHistoryOfRecordsHasNoViolations) {
   EXPECT_EQ(found_in([](Checker& checker) {
-              checker.on_acknowledged({0, 0, "i1-0-0"});
-              checker.on_read({0, 0, "i1-0-0"});
-              checker.on_read({0, 1, "i1-0-1"});
-              checker.on_read({0, 2, "p2-0-0"});
-              checker.on_read({0, 3, "p2-0-0"});  // a plain producer's retry
-              checker.on_bounds(1, 0, 0, 2);
-              checker.on_bounds(2, 0, 0, 1);  // another broker may be behind
-              checker.on_bounds(1, 0, 1, 2);
-              checker.on_state(5, 77);
-              checker.on_state(5, 77);
-              checker.on_committed("g", 0, 1);
-              checker.on_committed_read("g", 0, 2);
+              checker.on_acknowledged({kHere, 0, "i1-0-0-0", 1});
+              checker.on_batch({.connection = 1, .number = 2, .where = kHere, .base_offset = 5});
+              checker.on_batch({.connection = 1, .number = 1, .where = kHere, .base_offset = 3});
+              checker.on_batch({.connection = 2, .number = 3, .where = kHere, .base_offset = 1});
+              checker.on_read({kHere, 0, "i1-0-0-0"});
+              checker.on_read({kHere, 1, "i1-0-0-1"});
+              checker.on_read({kHere, 2, "p2-0-0-0"});
+              checker.on_read({kHere, 3, "p2-0-0-0"});  // a plain producer's retry
+              checker.on_bounds(1, kHere, 0, 2);
+              checker.on_bounds(2, kHere, 0, 1);  // another broker may be behind
+              checker.on_latest(kHere, 1, 0);     // asked before it was acknowledged
+              checker.on_latest(kHere, 2, 1);
+              checker.on_damage_told(kHere, 0, true);
             }),
             Names());
 }
 
-TEST(CheckersTest, ARecordThatWasAcknowledgedAndIsNotThere) {
-  EXPECT_EQ(found_in([](Checker& checker) { checker.on_acknowledged({0, 0, "i1-0-0"}); }),
-            Names{"nothing lost"});
-}
-
-TEST(CheckersTest, AnOffsetWithTwoValues) {
+TEST(CheckersTest, WhatWasDeletedOnRequestMayBeMissing) {
   EXPECT_EQ(found_in([](Checker& checker) {
-              checker.on_read({0, 0, "p1-0-0"});
-              checker.on_read({0, 0, "p1-0-1"});
+              checker.on_acknowledged({kTrimmed, 1, "i1-1-1-1"});
+              checker.on_trim_asked(kTrimmed, 2);
+              checker.on_read({kTrimmed, 0, "i1-1-1-0"});
+              checker.on_read({kTrimmed, 2, "i1-1-1-2"});
+              checker.on_out_of_range(kTrimmed, 1);
+              checker.on_bounds(1, kTrimmed, 2, 3);
             }),
-            Names{"one value per offset"});
+            Names());
 }
 
-TEST(CheckersTest, ADuplicateOfAnIdempotentProducer) {
+TEST(CheckersTest, AGoodHistoryOfGroupsAndBrokersHasNoViolations) {
   EXPECT_EQ(
       found_in([](Checker& checker) {
-        checker.on_read({0, 0, "i1-0-0"});
-        checker.on_read({0, 1, "i1-0-0"});
+        checker.on_state(5, 77);
+        checker.on_state(5, 77);
+        checker.on_committed({.group = "g", .where = kHere, .offset = 3, .sent = 1, .at = 2});
+        checker.on_committed_read("g", kHere, 2, kNoOffset);  // asked before it was answered
+        checker.on_committed_read("g", kHere, 3, 3);
+        checker.on_assigned({.group = "g", .generation = 1, .member = "a", .partitions = {0, 1}});
+        checker.on_assigned(
+            {.group = "g", .generation = 2, .member = "b", .partitions = {1}, .at = 9});
+        checker.on_committed(
+            {.group = "g", .generation = 1, .where = kHere, .offset = 4, .sent = 8, .at = 10});
+        checker.on_object_committed("data/1", true);
+        checker.on_object_removed({.key = "data/1", .age = seconds(5), .grace = seconds(20)});
+        checker.on_object_removed(
+            {.key = "data/2", .is_foreign = true, .age = seconds(30), .grace = seconds(20)});
+        checker.on_references("data/1", 2, 2);
+        checker.on_extent("data/1", "");
+        checker.on_memory({.broker = 1, .used = 10, .limit = 10});
+        checker.on_memory({.broker = 1, .used = 0, .limit = 10, .is_idle = true});
+        checker.on_wake_up(1, milliseconds(300));
       }),
-      (Names{"no duplicates of idempotent producers", "in order per producer and partition"}));
+      Names());
 }
 
-TEST(CheckersTest, RecordsOutOfOrder) {
-  EXPECT_EQ(found_in([](Checker& checker) {
-              checker.on_read({0, 0, "i1-0-1"});
-              checker.on_read({0, 1, "i1-0-0"});
-            }),
-            Names{"in order per producer and partition"});
+// What happens, and the checkers that must see it.
+struct Bad {
+  std::function<void(Checker&)> history;
+  Names found;
+};
+
+void expect_found(const std::vector<Bad>& all) {
+  for (const Bad& bad : all) EXPECT_EQ(found_in(bad.history), bad.found) << bad.found.front();
 }
 
-TEST(CheckersTest, AHighWatermarkThatGoesBack) {
-  EXPECT_EQ(found_in([](Checker& checker) {
-              checker.on_bounds(1, 0, 0, 2);
-              checker.on_bounds(1, 0, 0, 1);
-            }),
-            Names{"high watermark and log start never go back"});
+TEST(CheckersTest, WhatIsWrongWithRecords) {
+  expect_found({
+      {[](Checker& c) { c.on_acknowledged({kHere, 0, "i1-0-0-0"}); }, {"nothing lost"}},
+      {[](Checker& c) {
+         c.on_read({kHere, 0, "p1-0-0-0"});
+         c.on_read({kHere, 0, "p1-0-0-1"});
+       },
+       {"one value per offset"}},
+      {[](Checker& c) {
+         c.on_read({kHere, 0, "i1-0-0-0"});
+         c.on_read({kHere, 1, "i1-0-0-0"});
+       },
+       {"no duplicates of idempotent producers", "in order per producer and partition"}},
+      {[](Checker& c) {
+         c.on_read({kHere, 0, "i1-0-0-1"});
+         c.on_read({kHere, 1, "i1-0-0-0"});
+       },
+       {"in order per producer and partition"}},
+      {[](Checker& c) {
+         c.on_read({kHere, 0, "i1-0-0-0"});
+         c.on_read({kHere, 1, "i1-0-0-2"});
+       },
+       {"in order per producer and partition"}},
+      {[](Checker& c) {
+         c.on_batch({.connection = 1, .number = 1, .where = kHere, .base_offset = 5});
+         c.on_batch({.connection = 1, .number = 2, .where = kHere, .base_offset = 3});
+       },
+       {"in the order of sending"}},
+      {[](Checker& c) { c.on_gap(kHere, 3, 5); }, {"no offset left out"}},
+      {[](Checker& c) { c.on_broken_batch(kHere, 3); }, {"every batch is whole"}},
+  });
 }
 
-TEST(CheckersTest, TwoStatesAtOnePosition) {
-  EXPECT_EQ(found_in([](Checker& checker) {
-              checker.on_state(5, 77);
-              checker.on_state(5, 78);
-            }),
-            Names{"one state at one position"});
+TEST(CheckersTest, WhatIsWrongWithWhatIsToldOfPartitions) {
+  expect_found({
+      {[](Checker& c) { c.on_out_of_range(kHere, 3); }, {"no wrong errors"}},
+      {[](Checker& c) { c.on_damage_told(kHere, 3, false); }, {"no wrong errors"}},
+      {[](Checker& c) {
+         c.on_bounds(1, kHere, 0, 2);
+         c.on_bounds(1, kHere, 0, 1);
+       },
+       {"high watermark and log start never go back"}},
+      {[](Checker& c) {
+         c.on_trim_asked(kTrimmed, 2);
+         c.on_bounds(1, kTrimmed, 2, 9);
+         c.on_bounds(1, kTrimmed, 1, 9);
+       },
+       {"high watermark and log start never go back"}},
+      {[](Checker& c) {
+         c.on_trim_asked(kTrimmed, 2);
+         c.on_bounds(1, kTrimmed, 3, 9);
+       },
+       {"nothing is deleted unasked"}},
+      {[](Checker& c) {
+         c.on_acknowledged({kHere, 4, "p1-0-0-0", 7});
+         c.on_read({kHere, 4, "p1-0-0-0"});
+         c.on_latest(kHere, 8, 4);
+       },
+       {"the latest offset is not stale"}},
+  });
 }
 
-TEST(CheckersTest, ACommittedOffsetThatGoesBack) {
-  EXPECT_EQ(found_in([](Checker& checker) {
-              checker.on_committed("g", 0, 2);
-              checker.on_committed_read("g", 0, 1);
-            }),
-            Names{"committed offsets neither vanish nor go back"});
+TEST(CheckersTest, WhatIsWrongWithGroups) {
+  expect_found({
+      {[](Checker& c) {
+         c.on_committed({.group = "g", .where = kHere, .offset = 2, .at = 1});
+         c.on_committed_read("g", kHere, 2, 1);
+       },
+       {"committed offsets neither vanish nor go back"}},
+      {[](Checker& c) {
+         c.on_assigned({.group = "g", .generation = 1, .member = "a", .partitions = {0}});
+         c.on_assigned({.group = "g", .generation = 1, .member = "b", .partitions = {0}});
+       },
+       {"one owner of a partition in a generation"}},
+      {[](Checker& c) {
+         c.on_assigned({.group = "g", .generation = 2, .member = "a", .partitions = {}, .at = 5});
+         c.on_committed({.group = "g", .generation = 1, .where = kHere, .sent = 6, .at = 7});
+       },
+       {"commits of old generations are refused"}},
+  });
+}
+
+TEST(CheckersTest, WhatIsWrongWithBrokers) {
+  expect_found({
+      {[](Checker& c) {
+         c.on_state(5, 77);
+         c.on_state(5, 78);
+       },
+       {"one state at one position"}},
+      {[](Checker& c) { c.on_object_committed("data/1", false); },
+       {"an object is stored before it is committed"}},
+      {[](Checker& c) { c.on_object_removed({.key = "data/1", .is_referenced = true}); },
+       {"no object is deleted while referenced"}},
+      {[](Checker& c) {
+         c.on_object_removed(
+             {.key = "data/1", .is_foreign = true, .age = seconds(5), .grace = seconds(20)});
+       },
+       {"orphans are deleted after their grace period"}},
+      {[](Checker& c) { c.on_left_object("data/1", "an orphan"); },
+       {"no object is left that nobody needs"}},
+      {[](Checker& c) { c.on_references("data/1", 2, 1); }, {"references of objects are counted"}},
+      {[](Checker& c) { c.on_extent("data/1", "missing"); }, {"every extent is readable"}},
+      {[](Checker& c) { c.on_memory({.broker = 1, .used = 11, .limit = 10}); },
+       {"memory stays within limits and is given back"}},
+      {[](Checker& c) { c.on_memory({.broker = 1, .used = 1, .limit = 10, .is_idle = true}); },
+       {"memory stays within limits and is given back"}},
+      {[](Checker& c) { c.on_wake_up(1, seconds(5)); },
+       {"a commit wakes the fetches that wait for it"}},
+      {[](Checker& c) { c.on_stuck("", "nothing goes on"); }, {"liveness"}},
+      {[](Checker& c) { c.on_restore_unnoticed(1); }, {"a log that went back is noticed"}},
+  });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// The clients of a simulation: producers that retry as Kafka's do, and consumers that read all
-// partitions and commit what they read. Each is one task on a machine of its own.
+// What the clients of a simulation share. Each is a task on a machine of its own: producers that
+// retry as Kafka's do, consumers that read all partitions and commit what they read, members of
+// groups (group_member.h), and administrators (admin.h).
 #pragma once
 #include "kafka/protocol/messages/fetch.h"
 #include "sim/history.h"
@@ -14,12 +15,14 @@ struct ClientParts {
   const Weather& weather;
   std::vector<SimNode*> nodes;
   History& history;
-  std::string topic;
-  std::int32_t partitions = 1;
+  std::vector<Where> partitions;  // what is produced to and read, sorted
 };
 
-// Creates the topic; tries until it is there.
-Task<void> create_topic(ClientParts parts, Machine& machine, TaskGroup& group);
+[[nodiscard]] std::vector<Where> partitions_of(const std::vector<Where>& all, std::int32_t topic);
+
+// Creates a topic; tries until it is there.
+Task<void> create_topic(ClientParts parts, std::string name, std::int32_t partitions,
+                        Machine& machine, TaskGroup& group);
 
 class Producer {
  public:
@@ -32,20 +35,23 @@ class Producer {
   [[nodiscard]] bool ended() const { return group_.running() == 0; }
   // The last error, for a report.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] const Where& troubled() const { return troubled_; }
 
  private:
   struct Batch {
     std::uint64_t first = 0;
     std::int32_t count = 0;
+    int attempts = 0;
     bool acknowledged = false;
   };
 
   Task<void> run();
-  Task<void> run_partition(PartitionIndex partition);
-  Task<void> send(Link& link, PartitionIndex partition, Batch& batch);
+  Task<void> run_partition(Where where);
+  Task<void> send(Link& link, Where where, Batch& batch);
+  void acknowledge(const Where& where, const Batch& batch, Offset base_offset);
   Task<void> get_producer_id(Link& link);
-  Slice encode(PartitionIndex partition, const Batch& batch) const;
-  [[nodiscard]] std::string value(PartitionIndex partition, std::uint64_t number) const;
+  Slice encode(const Where& where, const Batch& batch) const;
+  [[nodiscard]] std::string value(const Where& where, std::uint64_t number) const;
 
   ClientParts parts_;
   const std::string name_;
@@ -55,9 +61,38 @@ class Producer {
   Rng rng_;
   ProducerId id_ = -1;
   ProducerEpoch epoch_ = -1;
+  std::uint64_t sent_ = 0;
   int running_ = 0;
   std::string trouble_;
+  Where troubled_;
   TaskGroup group_;
+};
+
+// Reads partitions, each from its position on, and tells the history what it sees.
+class Reader {
+ public:
+  explicit Reader(ClientParts parts) : parts_(std::move(parts)) {}
+
+  // One request for the partitions; false when a part of it failed.
+  Task<bool> fetch(Link& link, std::vector<Where> partitions, std::int32_t partition_bytes,
+                   std::int32_t wait_ms = 100);
+  [[nodiscard]] Offset position(const Where& where) { return positions_[where].next; }
+  void seek(const Where& where, Offset offset) { positions_[where].next = offset; }
+  // Of all that were fetched.
+  [[nodiscard]] bool at_end(const std::vector<Where>& partitions);
+
+ private:
+  struct Position {
+    Offset next = 0;
+    Offset high_watermark = -1;
+  };
+  bool take(Link& link, std::int32_t topic, const kafka::FetchResponse::Partition& partition);
+  void take_records(const Where& where, const Slice& records);
+  Task<void> seek_earliest(Link& link, Where where);
+
+  ClientParts parts_;
+  std::map<Where, Position> positions_;
+  std::vector<Where> lost_;  // their positions are out of range
 };
 
 class Consumer {
@@ -66,32 +101,34 @@ class Consumer {
 
   // Reads until stop().
   void start();
-  // Reads everything once, from the log starts to the high watermarks of now.
-  void start_last_reading();
+  // Reads everything once, from the log starts to the high watermarks of now, and the offsets of
+  // the groups.
+  void start_last_reading(std::vector<std::string> groups);
   [[nodiscard]] bool done() const { return group_.running() == 0; }
   void stop() { group_.stop(); }
+  [[nodiscard]] const std::string& group_id() const { return group_id_; }
 
  private:
   Task<void> run();
-  Task<void> read_all();
-  Task<bool> fetch(Link& link);
-  void take(Link& link, const kafka::FetchResponse::Partition& partition);
-  void take_records(PartitionIndex partition, const Slice& records);
+  Task<void> read_all(std::vector<std::string> groups);
   Task<void> commit(Link& link);
-  Task<void> check_commit(Link& link);
-  [[nodiscard]] bool at_end() const;
-
-  struct Position {
-    Offset next = 0;
-    Offset high_watermark = -1;
-  };
 
   ClientParts parts_;
   const std::string group_id_;
   Machine& machine_;
   Rng rng_;
-  std::vector<Position> positions_;
+  Reader reader_;
   TaskGroup group_;
 };
+
+// Asks what the group has committed, and tells the history; nothing when the answer was an error.
+// The offsets of `partitions`, in their order; -1: none.
+Task<std::optional<std::vector<Offset>>> read_committed(ClientParts parts, Link& link,
+                                                        std::string group,
+                                                        std::vector<Where> partitions);
+// The offset that ListOffsets gives for the timestamp; nothing: an error.
+Task<std::optional<Offset>> list_offset(Link& link, Where where, TimestampMs timestamp);
+// The link goes to the group's coordinator then.
+Task<bool> find_coordinator(Link& link, std::string group);
 
 }  // namespace weir::sim

@@ -25,7 +25,7 @@ CallFaults draw_call_faults(Rng& rng, Duration typical) {
   faults.slow = draw_rate(rng, 0.05);
   faults.refused = draw_rate(rng, 0.2);
   faults.lost = draw_rate(rng, 0.1);
-  faults.late = draw_rate(rng, 0.02);
+  faults.late = draw_rate(rng, 0.03);
   return faults;
 }
 
@@ -53,11 +53,17 @@ Faults draw_faults(Rng& rng) {
        {&faults.put, &faults.get, &faults.append, &faults.read, &faults.network}) {
     *call = draw_call_faults(rng, call->typical);
   }
+  faults.put.repeated = draw_rate(rng, 0.05);
+  faults.append.repeated = draw_rate(rng, 0.05);
+  faults.get.damaged = draw_rate(rng, 0.05);
+  faults.get.cut_short = draw_rate(rng, 0.05);
   faults.kills = draw_mean(rng, seconds(4));
   faults.pauses = draw_mean(rng, seconds(4));
   faults.pause = rng.below(2) == 0 ? milliseconds(500) : seconds(20);
   faults.outages = draw_mean(rng, seconds(6));
   faults.outage = seconds(4);
+  faults.cuts = draw_mean(rng, seconds(6));
+  faults.cut = seconds(10);
   faults.clock_jumps = draw_mean(rng, seconds(10));
   return faults;
 }

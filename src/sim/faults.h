@@ -1,18 +1,24 @@
 // What goes wrong, and how often: drawn from the seed, so that some runs have many faults of one
 // kind and others none. Times are virtual.
 #pragma once
+#include "base/ids.h"
 #include "runtime/clock.h"
 #include "runtime/rng.h"
+
+#include <map>
 
 namespace weir::sim {
 
 // Of one kind of call, each in 0 to 1.
 struct CallFaults {
-  Duration typical{};  // a call takes half to twice this,
-  double slow = 0;     // and this part of them a hundred times as long
-  double refused = 0;  // an error, without effect
-  double lost = 0;     // an error although it took effect
-  double late = 0;     // an error, and the effect comes later
+  Duration typical{};    // a call takes half to twice this,
+  double slow = 0;       // and this part of them a hundred times as long
+  double refused = 0;    // an error, without effect
+  double lost = 0;       // an error although it took effect
+  double late = 0;       // an error, and the effect comes later
+  double repeated = 0;   // it takes effect again, later
+  double damaged = 0;    // a byte of the answer is another
+  double cut_short = 0;  // the end of the answer is missing
 };
 
 struct Faults {
@@ -26,8 +32,10 @@ struct Faults {
   Duration kills{};
   Duration pauses{};
   Duration pause{};    // how long one is, at most
-  Duration outages{};  // of the store or the log
+  Duration outages{};  // of the store or the log, for all brokers
   Duration outage{};
+  Duration cuts{};  // of one broker's way to the store, to the log or to the clients
+  Duration cut{};
   Duration clock_jumps{};
 };
 
@@ -35,11 +43,25 @@ struct Faults {
 // Delays only.
 [[nodiscard]] Faults no_faults();
 
+// What a broker does not reach.
+struct Cut {
+  bool store = false;
+  bool log = false;
+  bool clients = false;
+};
+
 // The faults of now; the simulation changes them under everybody.
 struct Weather {
   Faults faults;
   bool store_down = false;
   bool log_down = false;
+  std::map<BrokerId, Cut> cuts;
+  bool had_damage = false;  // the store may have answered with damaged bytes
+
+  [[nodiscard]] Cut cut(BrokerId broker) const {
+    auto found = cuts.find(broker);
+    return found == cuts.end() ? Cut{} : found->second;
+  }
 };
 
 [[nodiscard]] bool happens(Rng& rng, double probability);

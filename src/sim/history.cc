@@ -2,27 +2,37 @@
 
 #include "sim/checkers.h"
 
+#include <fmt/format.h>
+
 namespace weir::sim {
 
-void Checker::violate(std::string what) {
-  constexpr std::size_t kKept = 5;
-  if (violations_.size() < kKept) violations_.push_back(std::move(what));
+const char* topic_name(std::int32_t topic) { return topic == kOrders ? "orders" : "events"; }
+
+std::string to_string(const Where& where) {
+  return fmt::format("{}/{}", topic_name(where.topic), where.partition);
 }
 
-History::History() : checkers_(make_checkers()) {}
+void Checker::violate(std::string subject, std::string what) {
+  constexpr std::size_t kKept = 5;
+  if (violations_.size() < kKept)
+    violations_.push_back({name(), std::move(subject), std::move(what)});
+}
+
+History::History(World& world) : world_(world), checkers_(make_checkers()) {}
 
 void History::tell(const std::function<void(Checker&)>& tell) {
-  for (auto& checker : checkers_) tell(*checker);
-}
-
-void History::violate(const std::string& checker, const std::string& what) {
-  others_.push_back({checker, what});
+  for (auto& checker : checkers_) {
+    const std::size_t before = checker->violations().size();
+    tell(*checker);
+    if (checker->violations().size() > before)
+      world_.end_trace(checker->violations().back().subject);
+  }
 }
 
 std::vector<Violation> History::violations() const {
-  std::vector<Violation> all = others_;
+  std::vector<Violation> all;
   for (const auto& checker : checkers_) {
-    for (const std::string& what : checker->violations()) all.push_back({checker->name(), what});
+    all.insert(all.end(), checker->violations().begin(), checker->violations().end());
   }
   return all;
 }

@@ -3,7 +3,9 @@
 #pragma once
 #include "base/ids.h"
 #include "base/units.h"
+#include "sim/world.h"
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,14 +18,74 @@ namespace weir::sim {
 
 struct Violation {
   std::string checker;
+  std::string subject;  // what it is about, as World::tell() names it
   std::string what;
 };
 
+// The topics that clients check, by number.
+constexpr std::int32_t kOrders = 0;  // keeps everything
+constexpr std::int32_t kEvents = 1;  // loses its oldest records to DeleteRecords
+[[nodiscard]] const char* topic_name(std::int32_t topic);
+
+struct Where {
+  std::int32_t topic = kOrders;
+  PartitionIndex partition = 0;
+  auto operator<=>(const Where&) const = default;
+};
+[[nodiscard]] std::string to_string(const Where& where);
+
+// Grows with everything that a client is told or asks for: what was before what.
+using Moment = std::uint64_t;
+
 // One record as a client knows it. Values are never used twice, but for retries of one record.
 struct Seen {
-  PartitionIndex partition = 0;
+  Where where;
   Offset offset = 0;
   std::string value;
+  Moment at = 0;
+};
+
+// A batch of a plain producer that was acknowledged when it was sent the first time.
+struct SentBatch {
+  std::uint64_t connection = 0;
+  std::uint64_t number = 0;  // of what was sent on the connection
+  Where where;
+  Offset base_offset = 0;
+};
+
+// A commit of an offset that was answered without an error.
+struct Commit {
+  std::string group;
+  std::int32_t generation = -1;  // -1: not by a member
+  Where where;
+  Offset offset = 0;
+  Moment sent = 0;
+  Moment at = 0;
+};
+
+// What a member of a group was told to read.
+struct Assignment {
+  std::string group;
+  std::int32_t generation = 0;
+  std::string member;
+  std::vector<PartitionIndex> partitions;
+  Moment at = 0;
+};
+
+// An object of records that a broker removes from the store.
+struct Removal {
+  std::string key;
+  bool is_referenced = false;  // an extent lies in it
+  bool is_foreign = false;     // another broker process wrote it, and no entry names it
+  Duration age{};
+  Duration grace{};  // of orphans
+};
+
+struct MemoryUse {
+  BrokerId broker = 0;
+  ByteCount used = 0;
+  ByteCount limit = 0;
+  bool is_idle = false;  // nothing is being asked of the broker
 };
 
 class Checker {
@@ -31,56 +93,79 @@ class Checker {
   virtual ~Checker() = default;
   [[nodiscard]] virtual const char* name() const = 0;
   // The producer was told that its record stands there.
-  virtual void on_acknowledged(const Seen& record) { static_cast<void>(record); }
+  virtual void on_acknowledged(const Seen&) {}
+  virtual void on_batch(const SentBatch&) {}
   // A consumer read the record.
-  virtual void on_read(const Seen& record) { static_cast<void>(record); }
+  virtual void on_read(const Seen&) {}
+  // A consumer that has read up to `expected` was given `offset` next.
+  virtual void on_gap(const Where&, Offset /*expected*/, Offset /*offset*/) {}
+  // A consumer was given bytes that are no whole batch.
+  virtual void on_broken_batch(const Where&, Offset) {}
+  // A fetch at the offset was answered with an error that only a fault of the store explains.
+  virtual void on_damage_told(const Where&, Offset, bool /*is_possible*/) {}
+  virtual void on_out_of_range(const Where&, Offset) {}
   // A process told of a partition's bounds. `process` is never used twice.
-  virtual void on_bounds(std::uint64_t process, PartitionIndex partition, Offset log_start,
-                         Offset high_watermark) {
-    static_cast<void>(process), static_cast<void>(partition), static_cast<void>(log_start),
-        static_cast<void>(high_watermark);
-  }
-  // A group was told that its offset stands, or what stands.
-  virtual void on_committed(const std::string& group, PartitionIndex partition, Offset offset) {
-    static_cast<void>(group), static_cast<void>(partition), static_cast<void>(offset);
-  }
-  virtual void on_committed_read(const std::string& group, PartitionIndex partition,
-                                 Offset offset) {
-    static_cast<void>(group), static_cast<void>(partition), static_cast<void>(offset);
-  }
+  virtual void on_bounds(std::uint64_t /*process*/, const Where&, Offset /*log_start*/,
+                         Offset /*high_watermark*/) {}
+  // Records before the offset are about to be deleted.
+  virtual void on_trim_asked(const Where&, Offset) {}
+  // Who asked at that moment for the end of a partition was told the offset.
+  virtual void on_latest(const Where&, Moment /*asked*/, Offset) {}
+  virtual void on_committed(const Commit&) {}
+  virtual void on_committed_read(const std::string& /*group*/, const Where&, Moment /*asked*/,
+                                 Offset) {}
+  virtual void on_assigned(const Assignment&) {}
   // A broker's state after the entry at `position`.
-  virtual void on_state(std::int64_t position, std::uint64_t hash) {
-    static_cast<void>(position), static_cast<void>(hash);
-  }
+  virtual void on_state(std::int64_t /*position*/, std::uint64_t /*hash*/) {}
+  // An entry that commits the object stands in the log.
+  virtual void on_object_committed(const std::string& /*key*/, bool /*is_stored*/) {}
+  virtual void on_object_removed(const Removal&) {}
+  // At the end: what is left in the store that no entry names, and for how long.
+  virtual void on_left_object(const std::string& /*key*/, const std::string& /*why*/) {}
+  // At the end: the state says so many extents lie in the object, and so many do.
+  virtual void on_references(const std::string& /*key*/, std::uint64_t /*counted*/,
+                             std::uint64_t /*real*/) {}
+  // At the end: an extent was read from the store.
+  virtual void on_extent(const std::string& /*what*/, const std::string& /*error*/) {}
+  virtual void on_memory(const MemoryUse&) {}
+  // A fetch that waited for data was answered so long after the data was acknowledged.
+  virtual void on_wake_up(BrokerId, Duration) {}
+  // What should have happened has not, though nothing is broken any more.
+  virtual void on_stuck(const std::string& /*subject*/, const std::string& /*what*/) {}
+  // The log was restored to an older state, and the broker goes on.
+  virtual void on_restore_unnoticed(BrokerId) {}
   // The end: everything that can be read was read, from the log start to the high watermark.
   virtual void on_end() {}
 
-  [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
+  [[nodiscard]] const std::vector<Violation>& violations() const { return violations_; }
 
  protected:
   // The first few are kept: they tell enough.
-  void violate(std::string what);
+  void violate(std::string subject, std::string what);
 
  private:
-  std::vector<std::string> violations_;
+  std::vector<Violation> violations_;
 };
 
 class History {
  public:
-  History();
+  explicit History(World& world);
 
   // Calls `tell` with each checker.
   void tell(const std::function<void(Checker&)>& tell);
-  // From outside the checkers: liveness, and errors that no client should get.
-  void violate(const std::string& checker, const std::string& what);
+  [[nodiscard]] Moment next_moment() { return ++moment_; }
   [[nodiscard]] std::vector<Violation> violations() const;
 
   std::uint64_t acknowledged = 0;
   std::uint64_t read = 0;
+  std::uint64_t deleted = 0;  // objects of records
+  std::uint64_t commits = 0;  // by members of groups
+  std::uint64_t rebalances = 0;
 
  private:
+  World& world_;
   std::vector<std::unique_ptr<Checker>> checkers_;
-  std::vector<Violation> others_;
+  Moment moment_ = 0;
 };
 
 }  // namespace weir::sim

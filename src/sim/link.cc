@@ -36,6 +36,7 @@ void Link::choose(BrokerId id) {
 }
 
 bool Link::connect() {
+  if (weather_.cut(node_->id()).clients) return false;
   if (connection_ && process_ == node_->process()) return true;
   process_ = node_->process();
   connection_ = process_ ? process_->connect() : nullptr;
@@ -52,9 +53,10 @@ Task<Result<Slice>> Link::exchange(Slice frame) {
   const std::shared_ptr<SimProcess> process = process_;
   last_arrival_ =
       std::max(last_arrival_, client_.clock().now() + draw_delay(rng_, weather_.faults.network));
+  const BrokerId broker = node_->id();
   const bool breaks = happens(rng_, weather_.faults.network.refused / 4);
   co_await client_.clock().sleep(last_arrival_ - client_.clock().now());
-  if (breaks) connection->close();
+  if (breaks || weather_.cut(broker).clients) connection->close();
   ServerConnection::Reply reply;
   auto timer = client_.clock().call_after(kTimeout, client_.executor(), [reply]() mutable {
     reply.set(fail(ErrorCode::kTimeout, "no answer in time"));
@@ -64,7 +66,7 @@ Task<Result<Slice>> Link::exchange(Slice frame) {
   timer->cancel();
   if (answer) {
     co_await client_.clock().sleep(draw_delay(rng_, weather_.faults.network));
-    if (happens(rng_, weather_.faults.network.lost / 2)) {
+    if (weather_.cut(broker).clients || happens(rng_, weather_.faults.network.lost / 2)) {
       answer = fail(ErrorCode::kTimeout, "the answer is lost");
     }
   }

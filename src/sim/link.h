@@ -16,6 +16,7 @@ class Link {
   void choose(BrokerId id);
   // Told apart for as long as the world lives: a process and this connection to it.
   [[nodiscard]] std::uint64_t connection() const { return connection_id_; }
+  [[nodiscard]] BrokerId broker() const { return node_->id(); }
 
   // One request and its response. Errors: kTimeout (lost, or too slow), kUnavailable (no process,
   // or the connection broke). `outcome` of both is unknown.

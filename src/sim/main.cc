@@ -1,63 +1,141 @@
 // weir-sim: runs simulations and tells what was broken, and how to see it again.
+#include "base/planted.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
+#include "sim/explain.h"
 #include "sim/simulation.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <chrono>
+#include <ctime>
 
 namespace {
 
-int run(const weir::sim::SimulationOptions& first, std::uint64_t last, bool verbose) {
-  const weir::SystemClock clock;
-  int failed = 0;
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  for (std::uint64_t seed = first.seed; seed <= last; ++seed) {
-    weir::sim::SimulationOptions options = first;
+using weir::sim::SimulationOptions;
+using weir::sim::SimulationResult;
+
+struct Order {
+  SimulationOptions first;
+  std::uint64_t last = 0;
+  std::string planted;
+  bool verbose = false;
+  // Ends at the first seed that fails; that is no failure then.
+  bool until_found = false;
+};
+
+// Of this process, on all cores; what else the machine does is not in it.
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+std::string again(const Order& order, const SimulationOptions& options) {
+  std::string text = fmt::format("weir-sim --seed {} --seconds {} --brokers {}", options.seed,
+                                 options.seconds, options.brokers);
+  if (!order.planted.empty()) text += " --planted " + order.planted;
+  return text;
+}
+
+void tell(const SimulationResult& result, std::uint64_t seed, double cpu) {
+  fmt::print(
+      "seed {}: {} acknowledged, {} read, {} rebalances, {} commits of members, {} objects "
+      "deleted, {} events, hash {:016x}, {:.0f} s in {:.2f} CPU s\n",
+      seed, result.acknowledged, result.read, result.rebalances, result.commits, result.deleted,
+      result.events, result.hash, result.virtual_seconds, cpu);
+  for (const auto& violation : result.violations)
+    fmt::print("  {}: {}\n", violation.checker, violation.what);
+}
+
+void explain(const Order& order, const SimulationOptions& options, const SimulationResult& failed) {
+  const weir::sim::Explanation shortest = weir::sim::explain(options, failed);
+  fmt::print("  shortest run with it: {} s of faults; {}: {}\n", shortest.options.seconds,
+             shortest.violation.checker, shortest.violation.what);
+  for (const std::string& line : shortest.trace) fmt::print("    {}\n", line);
+  fmt::print("  again: {} --log\n", again(order, shortest.options));
+}
+
+int run(const Order& order) {
+  std::uint64_t failed = 0;
+  double simulated = 0;
+  const double begin = cpu_seconds();
+  std::uint64_t seed = order.first.seed;
+  for (; seed <= order.last; ++seed) {
+    SimulationOptions options = order.first;
     options.seed = seed;
-    const weir::MonoTime begin = clock.now();
+    const double before = cpu_seconds();
     const auto result = weir::sim::simulate(options);
-    const double took = std::chrono::duration<double>(clock.now() - begin).count();
-    if (verbose || !result.violations.empty()) {
-      fmt::print(
-          "seed {}: {} acknowledged, {} read, {} events, hash {:016x}, {:.0f} s in {:.2f} s\n",
-          seed, result.acknowledged, result.read, result.events, result.hash,
-          result.virtual_seconds, took);
-    }
-    for (const auto& violation : result.violations) {
-      fmt::print("  {}: {}\n", violation.checker, violation.what);
-    }
+    simulated += result.virtual_seconds;
+    if (order.verbose || !result.violations.empty()) tell(result, seed, cpu_seconds() - before);
     if (result.violations.empty()) continue;
     ++failed;
-    fmt::print("  again: weir-sim --seed {} --seconds {} --brokers {} --log\n", seed,
-               options.seconds, options.brokers);
+    if (order.until_found) {
+      fmt::print("{}: found at seed {} by \"{}\"\n", order.planted, seed,
+                 result.violations.front().checker);
+      return 0;
+    }
+    explain(order, options, result);
   }
-  fmt::print("{} seeds, {} failed\n", last - first.seed + 1, failed);
+  if (order.until_found) {
+    fmt::print("{}: NOT FOUND by seeds {} to {}\n", order.planted, order.first.seed, order.last);
+    return 1;
+  }
+  fmt::print("{} seeds, {} failed; {:.0f} times faster than real time on one core\n",
+             order.last - order.first.seed + 1, failed, simulated / (cpu_seconds() - begin));
   return failed == 0 ? 0 : 1;
+}
+
+int list_planted() {
+  for (const weir::PlantedBug& planted : weir::planted_bugs())
+    fmt::print("{:32} {}\n", planted.name, planted.what);
+  return 0;
+}
+
+bool plant(const std::string& name) {
+  for (const weir::PlantedBug& planted : weir::planted_bugs()) {
+    if (planted.name != name) continue;
+    weir::plant(planted.bug);
+    if (weir::can_plant()) return true;
+    fmt::print(stderr, "weir-sim: this build has no planted bugs; build/planted/weir-sim has\n");
+    return false;
+  }
+  fmt::print(stderr, "weir-sim: no planted bug '{}'; --list-planted names them\n", name);
+  return false;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  weir::sim::SimulationOptions options;
-  std::uint64_t last = 0;
+  Order order;
   bool log = false;
-  bool verbose = false;
+  bool list = false;
   CLI::App app("Simulates a cluster with faults, and checks what clients see");
+  SimulationOptions& options = order.first;
   app.add_option("--seed", options.seed, "The seed; the same gives the same run")
       ->capture_default_str();
-  app.add_option("--last", last, "Runs all seeds up to this one");
+  app.add_option("--last", order.last, "Runs all seeds up to this one");
   app.add_option("--brokers", options.brokers, "How many brokers")
       ->check(CLI::Range(1, 9))
       ->capture_default_str();
-  app.add_option("--seconds", options.seconds, "How long there are faults, in virtual time")
-      ->check(CLI::Range(1, 3600))
-      ->capture_default_str();
+  auto* seconds =
+      app.add_option("--seconds", options.seconds, "How long there are faults, in virtual time")
+          ->check(CLI::Range(1, 3600))
+          ->capture_default_str();
+  app.add_option_function<std::int64_t>(
+         "--minutes", [&](const std::int64_t& minutes) { options.seconds = 60 * minutes; },
+         "The same in minutes")
+      ->check(CLI::Range(1, 60))
+      ->excludes(seconds);
+  app.add_option("--planted", order.planted, "Plants a bug (in a build that has them)");
+  app.add_flag("--until-found", order.until_found,
+               "Ends at the first seed that fails, and fails when none does");
+  app.add_flag("--list-planted", list, "Names the bugs that can be planted");
   app.add_flag("--log", log, "Show what the brokers log");
-  app.add_flag("--verbose", verbose, "Tell of every seed");
+  app.add_flag("--verbose", order.verbose, "Tell of every seed");
   CLI11_PARSE(app, argc, argv);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  if (list) return list_planted();
+  if (!order.planted.empty() && !plant(order.planted)) return 2;
   weir::log::configure({.level = log ? weir::log::Level::kDebug : weir::log::Level::kOff});
-  return run(options, std::max(last, options.seed), verbose || last <= options.seed);
+  order.verbose |= order.last <= options.seed && !order.until_found;
+  order.last = std::max(order.last, options.seed);
+  return run(order);
 }

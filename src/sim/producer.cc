@@ -23,8 +23,8 @@ Producer::Producer(ClientParts parts, int number, bool idempotent, std::uint64_t
       machine_(parts_.world.add_machine()),
       rng_(parts_.world.fork()) {}
 
-std::string Producer::value(PartitionIndex partition, std::uint64_t number) const {
-  return fmt::format("{}-{}-{}", name_, partition, number);
+std::string Producer::value(const Where& where, std::uint64_t number) const {
+  return fmt::format("{}-{}-{}-{}", name_, where.topic, where.partition, number);
 }
 
 void Producer::start() {
@@ -35,9 +35,9 @@ void Producer::start() {
 Task<void> Producer::run() {
   Link link(parts_.world, machine_, parts_.weather, parts_.nodes);
   if (idempotent_) co_await get_producer_id(link);
-  for (PartitionIndex partition = 0; partition < parts_.partitions; ++partition) {
+  for (const Where& where : parts_.partitions) {
     ++running_;
-    group_.spawn(machine_.executor(), run_partition(partition));
+    group_.spawn(machine_.executor(), run_partition(where));
   }
   --running_;
 }
@@ -59,7 +59,7 @@ Task<void> Producer::get_producer_id(Link& link) {
 
 // A window of batches is sent one after the other without waiting. What was not acknowledged is
 // sent again, from the first on and in order, as clients do.
-Task<void> Producer::run_partition(PartitionIndex partition) {
+Task<void> Producer::run_partition(Where where) {
   Link link(parts_.world, machine_, parts_.weather, parts_.nodes);
   std::deque<Batch> window;
   std::uint64_t next = 0;
@@ -72,7 +72,7 @@ Task<void> Producer::run_partition(PartitionIndex partition) {
       next += count;
     }
     TaskGroup sending;
-    for (Batch& batch : window) sending.spawn(machine_.executor(), send(link, partition, batch));
+    for (Batch& batch : window) sending.spawn(machine_.executor(), send(link, where, batch));
     co_await sending.join();
     bool failed = false;
     while (!window.empty() && window.front().acknowledged) window.pop_front();
@@ -84,7 +84,7 @@ Task<void> Producer::run_partition(PartitionIndex partition) {
   --running_;
 }
 
-Slice Producer::encode(PartitionIndex partition, const Batch& batch) const {
+Slice Producer::encode(const Where& where, const Batch& batch) const {
   kafka::RecordBatchBuilder builder(
       {.compression = {},
        .producer_id = id_,
@@ -92,35 +92,54 @@ Slice Producer::encode(PartitionIndex partition, const Batch& batch) const {
        .base_sequence = idempotent_ ? static_cast<std::int32_t>(batch.first) : -1,
        .log_append_time = {}});
   for (std::int32_t i = 0; i < batch.count; ++i) {
-    const std::string text = value(partition, batch.first + static_cast<std::uint64_t>(i));
+    const std::string text = value(where, batch.first + static_cast<std::uint64_t>(i));
     builder.append(machine_.clock().wall_ms(), std::nullopt, as_bytes(text));
   }
   return builder.build().value();
 }
 
-Task<void> Producer::send(Link& link, PartitionIndex partition, Batch& batch) {
+Task<void> Producer::send(Link& link, Where where, Batch& batch) {
   kafka::ProduceRequest request;
   request.acks = -1;
   request.timeout_ms = 30'000;
   auto& topic = request.topic_data.emplace_back();
-  topic.name = parts_.topic;
-  topic.partition_data.push_back({.index = partition, .records = encode(partition, batch)});
+  topic.name = topic_name(where.topic);
+  topic.partition_data.push_back({.index = where.partition, .records = encode(where, batch)});
+  const std::uint64_t number = ++sent_;
+  ++batch.attempts;
   auto response = co_await link.call<kafka::ProduceResponse>(request, 9);
-  if (!response) {
-    trouble_ = fmt::format("{}: {}", value(partition, batch.first), response.error().to_string());
-    co_return;
-  }
+  auto fail_with = [&](const std::string& error) {
+    troubled_ = where;
+    trouble_ = fmt::format("{}: {}", value(where, batch.first), error);
+    parts_.world.tell(to_string(where), [&] { return trouble_; });
+  };
+  if (!response) co_return fail_with(response.error().to_string());
   const auto& answer = response->responses.at(0).partition_responses.at(0);
   if (answer.error_code != KafkaError::kNone) {
-    trouble_ = fmt::format("{}: {} {}", value(partition, batch.first),
-                           kafka::to_string(answer.error_code), answer.error_message.value_or(""));
-    co_return;
+    co_return fail_with(fmt::format("{} {}", kafka::to_string(answer.error_code),
+                                    answer.error_message.value_or("")));
   }
   batch.acknowledged = true;
+  acknowledge(where, batch, answer.base_offset);
+  // Only what went over one connection has an order that a plain producer can rely on.
+  if (idempotent_ || batch.attempts > 1) co_return;
+  const SentBatch sent{.connection = link.connection(),
+                       .number = number,
+                       .where = where,
+                       .base_offset = answer.base_offset};
+  parts_.history.tell([&](Checker& checker) { checker.on_batch(sent); });
+}
+
+void Producer::acknowledge(const Where& where, const Batch& batch, Offset base_offset) {
+  parts_.world.tell(to_string(where), [&] {
+    return fmt::format("{} and {} more are acknowledged at {}", value(where, batch.first),
+                       batch.count - 1, base_offset);
+  });
   for (std::int32_t i = 0; i < batch.count; ++i) {
-    const Seen seen{.partition = partition,
-                    .offset = answer.base_offset + i,
-                    .value = value(partition, batch.first + static_cast<std::uint64_t>(i))};
+    const Seen seen{.where = where,
+                    .offset = base_offset + i,
+                    .value = value(where, batch.first + static_cast<std::uint64_t>(i)),
+                    .at = parts_.history.next_moment()};
     parts_.history.tell([&](Checker& checker) { checker.on_acknowledged(seen); });
     ++parts_.history.acknowledged;
   }

@@ -22,11 +22,12 @@ T checked(Result<T> result) {
   return std::move(*result);
 }
 
-metadata::LogCoordinatorOptions coordinator_options(const config::BrokerConfig& config) {
+metadata::LogCoordinatorOptions coordinator_options(const config::BrokerConfig& config,
+                                                    const NodeLimits& limits) {
   metadata::LogCoordinatorOptions options{.broker_id = config.node_id,
                                           .endpoints = {},
                                           .rack = config.rack,
-                                          .appender = {},
+                                          .appender = limits.appender,
                                           .snapshots = {}};
   options.endpoints.push_back({.listener = "PLAINTEXT",
                                .host = "sim",
@@ -34,6 +35,8 @@ metadata::LogCoordinatorOptions coordinator_options(const config::BrokerConfig& 
                                .protocol = "PLAINTEXT"});
   options.snapshots.log_entries =
       static_cast<std::uint64_t>(config.metadata.snapshot_after_entries);
+  options.membership = {.session_timeout = milliseconds(config.metadata.session_timeout_ms),
+                        .heartbeat_interval = milliseconds(config.metadata.heartbeat_interval_ms)};
   return options;
 }
 
@@ -95,19 +98,19 @@ std::string ServerConnection::state() const {
   return fmt::format("{} tasks, starting API {}", tasks_.running(), starting_);
 }
 
-SimProcess::SimProcess(Outside outside, Machine& machine, config::BrokerLayers layers,
-                       config::BrokerConfig config)
+SimProcess::SimProcess(Outside outside, std::uint64_t number, Machine& machine,
+                       config::BrokerLayers layers, config::BrokerConfig config, NodeLimits limits)
     : outside_(outside),
       machine_(machine),
       layers_(std::move(layers)),
       config_(std::move(config)),
-      raw_store_(outside.store, outside.world, machine.clock(), outside.weather),
-      store_(raw_store_, machine.clock(), outside.world.fork(), {}),
-      log_(outside.log, outside.world, machine.clock(), outside.weather),
+      raw_store_(outside, {config_.node_id, number, machine.clock()}),
+      store_(raw_store_, machine.clock(), outside.world.fork(), limits.retries),
+      log_(outside, {config_.node_id, number, machine.clock()}),
       snapshots_(store_, log_) {
   coordinator_ = std::make_unique<metadata::LogCoordinator>(
       log_, &snapshots_, machine.clock(), outside.world.fork(), machine.executor(),
-      machine.executor(), coordinator_options(config_));
+      machine.executor(), coordinator_options(config_, limits));
   configs_ = std::make_unique<broker::Configs>(layers_, config_, kMachine,
                                                config::Permissions{true}, *coordinator_, 1);
   coordinator_->add_listener(*configs_);
@@ -183,13 +186,28 @@ Task<void> SimProcess::end() {
   co_await tasks_.join();
 }
 
-SimNode::SimNode(Outside outside, BrokerId id, std::vector<std::string> sets)
+std::vector<MemoryUse> SimProcess::memory(bool is_idle) const {
+  if (!serving_) return {};
+  std::vector<MemoryUse> uses{{.broker = config_.node_id,
+                               .used = serving_->reserved_memory(),
+                               .limit = serving_->reserved_memory_limit(),
+                               .is_idle = is_idle}};
+  // What an entry costs beside its bytes matters to the smallest caches only.
+  constexpr ByteCount kOverhead = 64_KiB;
+  uses.push_back({.broker = config_.node_id,
+                  .used = serving_->cached_bytes(),
+                  .limit = config_.cache_max_bytes + kOverhead});
+  return uses;
+}
+
+SimNode::SimNode(Outside outside, BrokerId id, std::vector<std::string> sets, NodeLimits limits,
+                 double rate)
     : outside_(outside),
       id_(id),
       machine_(outside.world.add_machine(
-          1 + 0.001 * (outside.world.fork().unit() - 0.5),
-          static_cast<std::int64_t>(outside.world.fork().below(2000)) - 1000)),
-      sets_(std::move(sets)) {
+          rate, static_cast<std::int64_t>(outside.world.fork().below(2000)) - 1000)),
+      sets_(std::move(sets)),
+      limits_(limits) {
   sets_.push_back(fmt::format("node.id={}", id));
 }
 
@@ -197,13 +215,18 @@ void SimNode::start() {
   auto settings = checked(config::merge_sources({.file = {}, .environment = {}, .sets = sets_}));
   auto layers = checked(config::make_layers(std::move(settings), kMachine));
   auto config = checked(config::make_broker_config(layers, kMachine, config::Permissions{true}));
-  process_ = std::make_shared<SimProcess>(outside_, machine_, std::move(layers), std::move(config));
+  constexpr std::uint64_t kProcesses = 1'000'000;  // of one node, at most
+  const std::uint64_t number = static_cast<std::uint64_t>(id_) * kProcesses + ++processes_;
+  outside_.world.tell("", [&] { return fmt::format("broker {} starts, process {}", id_, number); });
+  process_ = std::make_shared<SimProcess>(outside_, number, machine_, std::move(layers),
+                                          std::move(config), limits_);
   process_->start();
 }
 
 void SimNode::kill() {
   if (!process_) return;
   outside_.world.note("kill", static_cast<std::uint64_t>(id_));
+  outside_.world.tell("", [&] { return fmt::format("broker {} is killed", id_); });
   process_->cut();
   stop();
 }

@@ -15,12 +15,10 @@
 
 namespace weir::sim {
 
-// What all nodes share. Owned by the simulation.
-struct Outside {
-  World& world;
-  const Weather& weather;
-  storage::ObjectStore& store;
-  SharedLog log;
+// Limits that have no key in the configuration.
+struct NodeLimits {
+  metadata::AppenderOptions appender;
+  storage::RetryPolicy retries;
 };
 
 // A client's connection to a process, the process's end. Requests are started one after the other,
@@ -59,8 +57,8 @@ class ServerConnection {
 
 class SimProcess {
  public:
-  SimProcess(Outside outside, Machine& machine, config::BrokerLayers layers,
-             config::BrokerConfig config);
+  SimProcess(Outside outside, std::uint64_t number, Machine& machine, config::BrokerLayers layers,
+             config::BrokerConfig config, NodeLimits limits);
   ~SimProcess();
 
   void start();
@@ -71,6 +69,7 @@ class SimProcess {
   std::shared_ptr<ServerConnection> connect();
   [[nodiscard]] broker::Dispatcher& dispatcher() { return serving_->dispatcher(); }
   [[nodiscard]] metadata::LogCoordinator& coordinator() { return *coordinator_; }
+  [[nodiscard]] std::vector<MemoryUse> memory(bool is_idle) const;
   void cut();
   // Ends it; ended() when nothing of it runs.
   void stop();
@@ -105,7 +104,9 @@ class SimProcess {
 
 class SimNode {
  public:
-  SimNode(Outside outside, BrokerId id, std::vector<std::string> sets);
+  // `rate`: of its clock.
+  SimNode(Outside outside, BrokerId id, std::vector<std::string> sets, NodeLimits limits,
+          double rate);
 
   void start();
   void kill();
@@ -124,6 +125,8 @@ class SimNode {
   BrokerId id_;
   Machine& machine_;
   std::vector<std::string> sets_;
+  NodeLimits limits_;
+  std::uint64_t processes_ = 0;  // there were so far
   std::shared_ptr<SimProcess> process_;
   std::vector<std::shared_ptr<SimProcess>> ending_;
 };

@@ -12,84 +12,98 @@ std::unexpected<Error> lost() {
   return fail(ErrorCode::kTimeout, "the simulated log's answer is lost");
 }
 
-Task<void> append_late(SharedLog shared, Duration delay, Slice entry) {
-  co_await shared.late.sleep(shared.network.clock(), delay);
-  static_cast<void>(co_await shared.log.append(std::move(entry), 0));
+// What happens late happens so many times later than a call takes.
+constexpr int kLater = 1000;
+
+Task<Result<metadata::Appended>> append_now(Outside outside, Slice entry, Position known) {
+  auto appended = co_await outside.log.append(entry, known);
+  if (appended) co_await outside.witness.entry({appended->position, std::move(entry)});
+  co_return appended;
+}
+
+Task<void> append_late(Outside outside, Duration delay, Slice entry) {
+  if (!co_await outside.late.sleep(outside.nature.clock(), delay)) co_return;
+  outside.world.note("append late");
+  static_cast<void>(co_await append_now(outside, std::move(entry), 0));
 }
 
 }  // namespace
 
-SimLog::SimLog(SharedLog shared, World& world, Clock& clock, const Weather& weather)
-    : shared_(shared), world_(world), clock_(clock), weather_(weather), rng_(world.fork()) {}
+SimLog::SimLog(Outside outside, Caller caller)
+    : outside_(outside), caller_(caller), rng_(outside.world.fork()) {}
 
 template <typename Answer>
 Task<Answer> SimLog::perform(const char* name, const CallFaults& faults,
                              std::function<Task<Answer>()> call) {
-  co_await clock_.sleep(draw_delay(rng_, faults));
+  co_await caller_.clock.sleep(draw_delay(rng_, faults));
   if (is_down() || happens(rng_, faults.refused)) co_return down();
   Answer answer = co_await call();
-  world_.note(name);
+  outside_.world.note(name);
   const bool is_lost = happens(rng_, faults.lost);
-  co_await clock_.sleep(draw_delay(rng_, faults));
+  co_await caller_.clock.sleep(draw_delay(rng_, faults));
   if (is_down() || is_lost) co_return lost();
   co_return answer;
 }
 
 Task<Result<metadata::Appended>> SimLog::append(Slice entry, Position known) {
-  if (!is_down() && happens(rng_, weather_.faults.append.late)) {
-    world_.note("append late");
-    constexpr int kLater = 1000;
-    shared_.late.spawn(
-        shared_.network.executor(),
-        append_late(shared_, draw_delay(rng_, weather_.faults.append) * kLater, std::move(entry)));
-    co_await clock_.sleep(draw_delay(rng_, weather_.faults.append));
+  const CallFaults& faults = outside_.weather.faults.append;
+  // What is sent into a way that is cut may wait there for its end.
+  constexpr double kBuffered = 0.2;
+  const bool is_sent = !is_cut_ && outside_.weather.cut(caller_.broker).log;
+  const bool is_late =
+      is_sent ? happens(rng_, kBuffered) : !is_down() && happens(rng_, faults.late);
+  if (is_late || (!is_down() && happens(rng_, faults.repeated))) {
+    outside_.late.spawn(outside_.nature.executor(),
+                        append_late(outside_, draw_delay(rng_, faults) * kLater, entry));
+  }
+  if (is_late) {
+    co_await caller_.clock.sleep(draw_delay(rng_, faults));
     co_return lost();
   }
   co_return co_await perform<Result<metadata::Appended>>(
-      "append", weather_.faults.append,
-      [this, entry, known] { return shared_.log.append(entry, known); });
+      "append", faults, [this, entry, known] { return append_now(outside_, entry, known); });
 }
 
 Task<Result<std::vector<metadata::LogEntry>>> SimLog::read(Position after, ByteCount limit) {
   return perform<Result<std::vector<metadata::LogEntry>>>(
-      "read", weather_.faults.read,
-      [this, after, limit] { return shared_.log.read(after, limit); });
+      "read", outside_.weather.faults.read,
+      [this, after, limit] { return outside_.log.read(after, limit); });
 }
 
 Task<Result<Position>> SimLog::tail() {
-  return perform<Result<Position>>("tail", weather_.faults.read,
-                                   [this] { return shared_.log.tail(); });
+  return perform<Result<Position>>("tail", outside_.weather.faults.read,
+                                   [this] { return outside_.log.tail(); });
 }
 
 Task<void> SimLog::wait_past(Position position, MonoTime deadline) {
   // The shared log has another clock: the wait is cut into pieces of this one's.
-  const Duration left = deadline - clock_.now();
+  const Duration left = deadline - caller_.clock.now();
   if (left <= Duration::zero()) co_return;
   if (is_down()) {
-    co_await clock_.sleep(left);
+    co_await caller_.clock.sleep(left);
     co_return;
   }
-  co_await shared_.log.wait_past(position, shared_.network.clock().now() + left);
+  co_await outside_.log.wait_past(position, outside_.nature.clock().now() + left);
 }
 
 Task<Result<metadata::SnapshotRef>> SimLog::latest_snapshot() {
-  return perform<Result<metadata::SnapshotRef>>("latest", weather_.faults.read,
-                                                [this] { return shared_.log.latest_snapshot(); });
+  return perform<Result<metadata::SnapshotRef>>("latest", outside_.weather.faults.read,
+                                                [this] { return outside_.log.latest_snapshot(); });
 }
 
 Task<Status> SimLog::record_snapshot(metadata::SnapshotRef ref) {
-  return perform<Status>("record", weather_.faults.append,
-                         [this, ref] { return shared_.log.record_snapshot(ref); });
+  return perform<Status>("record", outside_.weather.faults.append,
+                         [this, ref] { return outside_.log.record_snapshot(ref); });
 }
 
 Task<Status> SimLog::trim(Position upto) {
-  return perform<Status>("trim", weather_.faults.append,
-                         [this, upto] { return shared_.log.trim(upto); });
+  return perform<Status>("trim", outside_.weather.faults.append,
+                         [this, upto] { return outside_.log.trim(upto); });
 }
 
 Task<Result<Uuid>> SimLog::cluster_id(Uuid proposal) {
-  return perform<Result<Uuid>>("cluster id", weather_.faults.append,
-                               [this, proposal] { return shared_.log.cluster_id(proposal); });
+  return perform<Result<Uuid>>("cluster id", outside_.weather.faults.append,
+                               [this, proposal] { return outside_.log.cluster_id(proposal); });
 }
 
 }  // namespace weir::sim

@@ -2,23 +2,14 @@
 // Appends whose answer is lost took effect, or take effect later, as when a database goes on
 // working for a connection that is gone. The entries are shared by all brokers.
 #pragma once
-#include "metadata/log/memory_log.h"
-#include "runtime/task_group.h"
-#include "sim/faults.h"
-#include "sim/world.h"
+#include "metadata/log/metadata_log.h"
+#include "sim/sim_store.h"
 
 namespace weir::sim {
 
-// Owned by the simulation; `network` is where late appends run.
-struct SharedLog {
-  metadata::MemoryLog& log;
-  Machine& network;
-  TaskGroup& late;
-};
-
 class SimLog final : public metadata::MetadataLog {
  public:
-  SimLog(SharedLog shared, World& world, Clock& clock, const Weather& weather);
+  SimLog(Outside outside, Caller caller);
 
   // The broker is dead: nothing it does has an effect any more.
   void cut() { is_cut_ = true; }
@@ -37,12 +28,12 @@ class SimLog final : public metadata::MetadataLog {
   template <typename Answer>
   Task<Answer> perform(const char* name, const CallFaults& faults,
                        std::function<Task<Answer>()> call);
-  [[nodiscard]] bool is_down() const { return is_cut_ || weather_.log_down; }
+  [[nodiscard]] bool is_down() const {
+    return is_cut_ || outside_.weather.log_down || outside_.weather.cut(caller_.broker).log;
+  }
 
-  SharedLog shared_;
-  World& world_;
-  Clock& clock_;
-  const Weather& weather_;
+  Outside outside_;
+  Caller caller_;
   Rng rng_;
   bool is_cut_ = false;
 };

@@ -5,6 +5,9 @@
 namespace weir::sim {
 namespace {
 
+// What happens late happens so many times later than a call takes.
+constexpr int kLater = 500;
+
 std::unexpected<Error> down() {
   return fail(ErrorCode::kUnavailable, "the simulated store does not answer");
 }
@@ -12,55 +15,103 @@ std::unexpected<Error> lost() {
   return fail(ErrorCode::kTimeout, "the simulated store's answer is lost");
 }
 
+Task<Status> put_now(Outside outside, Caller caller, storage::ObjectKey key, Chain body,
+                     storage::PutOptions options) {
+  Status put = co_await outside.store.put(key, std::move(body), options);
+  if (put) outside.witness.stored(key, caller.process);
+  co_return put;
+}
+
+Task<void> put_late(Outside outside, Caller caller, Duration delay, storage::ObjectKey key,
+                    Chain body, storage::PutOptions options) {
+  if (!co_await outside.late.sleep(outside.nature.clock(), delay)) co_return;
+  outside.world.note("put late");
+  static_cast<void>(co_await put_now(outside, caller, std::move(key), std::move(body), options));
+}
+
 }  // namespace
 
-SimStore::SimStore(storage::ObjectStore& shared, World& world, Clock& clock, const Weather& weather)
-    : shared_(shared), world_(world), clock_(clock), weather_(weather), rng_(world.fork()) {}
+SimStore::SimStore(Outside outside, Caller caller)
+    : outside_(outside), caller_(caller), rng_(outside.world.fork()) {}
 
 template <typename Answer>
 Task<Answer> SimStore::perform(const char* name, std::string key, const CallFaults& faults,
                                std::function<Task<Answer>()> call) {
-  co_await clock_.sleep(draw_delay(rng_, faults));
+  co_await caller_.clock.sleep(draw_delay(rng_, faults));
   if (is_down() || happens(rng_, faults.refused)) co_return down();
   Answer answer = co_await call();
-  world_.note(name, XXH3_64bits(key.data(), key.size()));
+  outside_.world.note(name, XXH3_64bits(key.data(), key.size()));
   const bool is_lost = happens(rng_, faults.lost);
-  co_await clock_.sleep(draw_delay(rng_, faults) / 4);
+  co_await caller_.clock.sleep(draw_delay(rng_, faults) / 4);
   if (is_down() || is_lost) co_return lost();
   co_return answer;
 }
 
 Task<Status> SimStore::put(storage::ObjectKey key, Chain body, storage::PutOptions options) {
-  return perform<Status>("put", key, weather_.faults.put,
-                         [this, key, body, options] { return shared_.put(key, body, options); });
+  const CallFaults& faults = outside_.weather.faults.put;
+  const bool is_late = !is_down() && happens(rng_, faults.late);
+  if (is_late || (!is_down() && happens(rng_, faults.repeated))) {
+    outside_.late.spawn(
+        outside_.nature.executor(),
+        put_late(outside_, caller_, draw_delay(rng_, faults) * kLater, key, body, options));
+  }
+  if (is_late) {
+    co_await caller_.clock.sleep(draw_delay(rng_, faults));
+    co_return lost();
+  }
+  co_return co_await perform<Status>("put", key, faults, [this, key, body, options] {
+    return put_now(outside_, caller_, key, body, options);
+  });
+}
+
+// The bytes as they come through a bad line. The length of a range is what was asked for: those
+// who read ranges over HTTP check that before.
+Slice SimStore::damage(Slice bytes, bool may_cut) {
+  const CallFaults& faults = outside_.weather.faults.get;
+  if (bytes.empty()) return bytes;
+  if (may_cut && happens(rng_, faults.cut_short)) return bytes.sub(0, rng_.below(bytes.size()));
+  if (!happens(rng_, faults.damaged)) return bytes;
+  std::vector<std::byte> copy(bytes.bytes().begin(), bytes.bytes().end());
+  copy[rng_.below(copy.size())] ^= std::byte{1};
+  return Slice::of(std::move(copy));
 }
 
 Task<Result<Slice>> SimStore::get(storage::ObjectKey key) {
-  return perform<Result<Slice>>("get", key, weather_.faults.get,
-                                [this, key] { return shared_.get(key); });
+  auto bytes = co_await perform<Result<Slice>>("get", key, outside_.weather.faults.get,
+                                               [this, key] { return outside_.store.get(key); });
+  if (bytes) bytes = damage(*std::move(bytes), true);
+  co_return bytes;
 }
 
 Task<Result<Slice>> SimStore::get_range(storage::ObjectKey key, storage::ByteRange range) {
-  return perform<Result<Slice>>("get", key, weather_.faults.get,
-                                [this, key, range] { return shared_.get_range(key, range); });
+  auto bytes = co_await perform<Result<Slice>>(
+      "get", key, outside_.weather.faults.get,
+      [this, key, range] { return outside_.store.get_range(key, range); });
+  if (bytes) bytes = damage(*std::move(bytes), false);
+  co_return bytes;
 }
 
 Task<Result<storage::ObjectInfo>> SimStore::head(storage::ObjectKey key) {
-  return perform<Result<storage::ObjectInfo>>("head", key, weather_.faults.get,
-                                              [this, key] { return shared_.head(key); });
+  return perform<Result<storage::ObjectInfo>>("head", key, outside_.weather.faults.get,
+                                              [this, key] { return outside_.store.head(key); });
 }
 
 Task<Status> SimStore::remove(std::vector<storage::ObjectKey> keys) {
   const std::string first = keys.empty() ? "" : keys.front();
-  return perform<Status>("remove", first, weather_.faults.put,
-                         [this, keys] { return shared_.remove(keys); });
+  auto now = [](Outside outside, Caller caller,
+                std::vector<storage::ObjectKey> gone) -> Task<Status> {
+    co_await outside.witness.removing(gone, caller.process);
+    co_return co_await outside.store.remove(std::move(gone));
+  };
+  return perform<Status>("remove", first, outside_.weather.faults.put,
+                         [this, keys, now] { return now(outside_, caller_, keys); });
 }
 
 Task<Result<storage::ListPage>> SimStore::list(std::string prefix, std::string after,
                                                std::size_t limit) {
   return perform<Result<storage::ListPage>>(
-      "list", prefix, weather_.faults.get,
-      [this, prefix, after, limit] { return shared_.list(prefix, after, limit); });
+      "list", prefix, outside_.weather.faults.get,
+      [this, prefix, after, limit] { return outside_.store.list(prefix, after, limit); });
 }
 
 }  // namespace weir::sim

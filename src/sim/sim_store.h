@@ -1,15 +1,35 @@
-// The object store as one broker reaches it: slow, failing, and unreachable when the broker is
-// dead. The objects themselves are shared by all brokers.
+// The object store as one broker reaches it: slow, failing, damaging what it answers, and
+// unreachable when the broker is dead. The objects themselves are shared by all brokers.
 #pragma once
+#include "runtime/task_group.h"
 #include "sim/faults.h"
+#include "sim/witness.h"
 #include "sim/world.h"
 #include "storage/object_store.h"
 
 namespace weir::sim {
 
+// What all brokers share. Owned by the simulation.
+struct Outside {
+  World& world;
+  const Weather& weather;
+  Machine& nature;  // where what happens late runs
+  TaskGroup& late;
+  storage::ObjectStore& store;
+  metadata::MetadataLog& log;
+  Witness& witness;
+};
+
+// A broker process, as what is outside of it knows it.
+struct Caller {
+  BrokerId broker = 0;
+  std::uint64_t process = 0;
+  Clock& clock;
+};
+
 class SimStore final : public storage::ObjectStore {
  public:
-  SimStore(storage::ObjectStore& shared, World& world, Clock& clock, const Weather& weather);
+  SimStore(Outside outside, Caller caller);
 
   // The broker is dead: nothing it does has an effect any more.
   void cut() { is_cut_ = true; }
@@ -26,12 +46,13 @@ class SimStore final : public storage::ObjectStore {
   template <typename Answer>
   Task<Answer> perform(const char* name, std::string key, const CallFaults& faults,
                        std::function<Task<Answer>()> call);
-  [[nodiscard]] bool is_down() const { return is_cut_ || weather_.store_down; }
+  [[nodiscard]] bool is_down() const {
+    return is_cut_ || outside_.weather.store_down || outside_.weather.cut(caller_.broker).store;
+  }
+  Slice damage(Slice bytes, bool may_cut);
 
-  storage::ObjectStore& shared_;
-  World& world_;
-  Clock& clock_;
-  const Weather& weather_;
+  Outside outside_;
+  Caller caller_;
   Rng rng_;
   bool is_cut_ = false;
 };

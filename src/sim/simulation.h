@@ -4,6 +4,8 @@
 #include "sim/history.h"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace weir::sim {
@@ -11,12 +13,18 @@ namespace weir::sim {
 struct SimulationOptions {
   std::uint64_t seed = 1;
   int brokers = 3;
-  int idempotent_producers = 4;
+  // Twenty clients.
+  int idempotent_producers = 5;
   int plain_producers = 2;
   int consumers = 3;
-  std::int32_t partitions = 4;
+  int groups = 2;
+  int members = 4;  // of each group
+  int admins = 2;
+  std::int32_t partitions = 3;  // of each topic
   // How long there are faults; virtual.
   std::int64_t seconds = 60;
+  // What to keep the last events of (World::trace()).
+  std::optional<std::string> trace;
 };
 
 struct SimulationResult {
@@ -25,7 +33,12 @@ struct SimulationResult {
   std::uint64_t events = 0;
   std::uint64_t acknowledged = 0;
   std::uint64_t read = 0;
+  std::uint64_t deleted = 0;
+  std::uint64_t commits = 0;
+  std::uint64_t rebalances = 0;
   double virtual_seconds = 0;
+  std::optional<double> violated_at;  // virtual seconds, of the first violation
+  std::vector<std::string> trace;
 };
 
 [[nodiscard]] SimulationResult simulate(const SimulationOptions& options);

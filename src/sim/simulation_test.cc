@@ -2,42 +2,59 @@
 
 #include "runtime/log.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace weir::sim {
 namespace {
 
-SimulationResult run(std::uint64_t seed, std::int64_t seconds) {
+SimulationOptions options_of(std::uint64_t seed, std::int64_t seconds) {
   log::configure({.level = log::Level::kOff});
   SimulationOptions options;
   options.seed = seed;
   options.seconds = seconds;
-  return simulate(options);
+  return options;
 }
 
 TEST(SimulationTest, ASeedReplays) {
-  const SimulationResult first = run(3, 10);
-  const SimulationResult second = run(3, 10);
+  const SimulationResult first = simulate(options_of(3, 5));
+  const SimulationResult second = simulate(options_of(3, 5));
   EXPECT_EQ(first.hash, second.hash);
   EXPECT_EQ(first.events, second.events);
-  EXPECT_NE(run(4, 10).hash, first.hash);
+  EXPECT_NE(simulate(options_of(4, 5)).hash, first.hash);
+}
+
+TEST(SimulationTest, ToTraceChangesNothing) {
+  SimulationOptions traced = options_of(3, 5);
+  traced.trace = "orders/0";
+  const SimulationResult result = simulate(traced);
+  EXPECT_EQ(result.hash, simulate(options_of(3, 5)).hash);
+  EXPECT_FALSE(result.trace.empty());
 }
 
 TEST(SimulationTest, ClientsGetTheirWorkDone) {
-  const SimulationResult result = run(1, 20);
+  const SimulationResult result = simulate(options_of(1, 10));
   EXPECT_TRUE(result.violations.empty());
-  // Six producers, four partitions, fifteen records a second each.
-  EXPECT_EQ(result.acknowledged, 6U * 4 * 15 * 20);
+  // Seven producers, two topics of three partitions, eight records a second each.
+  EXPECT_EQ(result.acknowledged, 7U * 2 * 3 * 8 * 10);
   EXPECT_GE(result.read, result.acknowledged);
+  EXPECT_GT(result.rebalances, 0U);
+  EXPECT_GT(result.commits, 0U);
+  EXPECT_GT(result.deleted, 0U);
 }
 
 TEST(SimulationTest, SomeSeeds) {
-  for (std::uint64_t seed = 100; seed < 110; ++seed) {
-    for (const Violation& violation : run(seed, 10).violations) {
+  for (std::uint64_t seed = 100; seed < 105; ++seed) {
+    for (const Violation& violation : simulate(options_of(seed, 8)).violations) {
       ADD_FAILURE() << "seed " << seed << ": " << violation.checker << ": " << violation.what;
     }
   }
+}
+
+// One broker alone cannot fence itself, and nobody takes its groups.
+TEST(SimulationTest, ABrokerAlone) {
+  SimulationOptions alone = options_of(7, 10);
+  alone.brokers = 1;
+  EXPECT_TRUE(simulate(alone).violations.empty());
 }
 
 }  // namespace

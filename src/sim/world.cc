@@ -1,6 +1,7 @@
 #include "sim/world.h"
 
 #include <boost/asio/post.hpp>
+#include <fmt/format.h>
 #include <xxhash.h>
 
 namespace weir::sim {
@@ -11,7 +12,7 @@ constexpr TimestampMs kStart = 1'800'000'000'000;
 }  // namespace
 
 TimestampMs SimClock::wall_ms() const {
-  return wall_ms_ +
+  return kStart + error_ms_ +
          std::chrono::duration_cast<std::chrono::milliseconds>(world_.now().time_since_epoch())
              .count();
 }
@@ -60,7 +61,7 @@ class World::Entry final : public Timer {
 };
 
 Machine& World::add_machine(double rate, std::int64_t wall_error_ms) {
-  return *machines_.emplace_back(std::make_unique<Machine>(*this, rate, kStart + wall_error_ms));
+  return *machines_.emplace_back(std::make_unique<Machine>(*this, rate, wall_error_ms));
 }
 
 std::shared_ptr<Timer> World::call_at(MonoTime when, Executor executor,
@@ -102,6 +103,20 @@ bool World::advance(MonoTime end) {
     if (!entry->cancelled()) entry->post(entry);
   }
   return true;
+}
+
+void World::end_trace(std::string_view subject) {
+  if (!first_wrong_) first_wrong_ = now_;
+  if (trace_.subject == subject) trace_.has_ended = true;
+}
+
+void World::tell(std::string_view subject, const std::function<std::string()>& text) {
+  constexpr std::size_t kLines = 100'000;
+  if (!trace_.subject || trace_.has_ended || (!subject.empty() && subject != *trace_.subject))
+    return;
+  if (trace_.lines.size() == kLines) trace_.lines.pop_front();
+  const double at = std::chrono::duration<double>(now_.time_since_epoch()).count();
+  trace_.lines.push_back(fmt::format("{:10.4f} s  {}", at, text()));
 }
 
 void World::note(std::string_view event, std::uint64_t detail) {

@@ -11,9 +11,12 @@
 #include <boost/asio/io_context.hpp>
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,25 +27,25 @@ class World;
 // Local time is world time, faster or slower by `rate`.
 class SimClock final : public Clock {
  public:
-  SimClock(World& world, double rate, TimestampMs wall_ms)
-      : world_(world), rate_(rate), wall_ms_(wall_ms) {}
+  SimClock(World& world, double rate, std::int64_t error_ms)
+      : world_(world), rate_(rate), error_ms_(error_ms) {}
 
   [[nodiscard]] TimestampMs wall_ms() const override;
   [[nodiscard]] MonoTime now() const override;
   std::shared_ptr<Timer> call_at(MonoTime when, Executor executor,
                                  std::move_only_function<void()> callback) override;
-  // The wall clock is set forward or back.
-  void jump(std::int64_t ms) { wall_ms_ += ms; }
+  // The wall clock is set: by so much it is wrong from now on.
+  void set_error(std::int64_t ms) { error_ms_ = ms; }
 
  private:
   World& world_;
   const double rate_;
-  TimestampMs wall_ms_;  // at the beginning
+  std::int64_t error_ms_;
 };
 
 class Machine {
  public:
-  Machine(World& world, double rate, TimestampMs wall_ms) : clock_(world, rate, wall_ms) {}
+  Machine(World& world, double rate, std::int64_t error_ms) : clock_(world, rate, error_ms) {}
 
   [[nodiscard]] Executor executor() { return context_.get_executor(); }
   [[nodiscard]] SimClock& clock() { return clock_; }
@@ -81,10 +84,25 @@ class World {
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
   [[nodiscard]] std::uint64_t events() const { return events_; }
 
+  // From now on what is told of a subject ("orders/2", a group, an object) is kept, and what
+  // concerns all (""), until end_trace().
+  void trace(std::string subject) { trace_.subject = std::move(subject); }
+  // Something about the subject is seen to be wrong; the first time counts.
+  void end_trace(std::string_view subject);
+  // When something was seen to be wrong for the first time.
+  [[nodiscard]] std::optional<MonoTime> first_wrong() const { return first_wrong_; }
+  [[nodiscard]] const std::deque<std::string>& traced() const { return trace_.lines; }
+  void tell(std::string_view subject, const std::function<std::string()>& text);
+
   std::shared_ptr<Timer> call_at(MonoTime when, Executor executor,
                                  std::move_only_function<void()> callback);
 
  private:
+  struct Trace {
+    std::optional<std::string> subject;
+    std::deque<std::string> lines;
+    bool has_ended = false;
+  };
   class Entry;
   bool advance(MonoTime end);
   bool run_machines();
@@ -95,6 +113,8 @@ class World {
   std::vector<std::unique_ptr<Machine>> machines_;
   std::uint64_t hash_ = 0;
   std::uint64_t events_ = 0;
+  Trace trace_;
+  std::optional<MonoTime> first_wrong_;
 };
 
 }  // namespace weir::sim

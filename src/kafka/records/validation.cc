@@ -1,5 +1,6 @@
 #include "kafka/records/validation.h"
 
+#include "base/planted.h"
 #include "kafka/records/batch_builder.h"
 #include "kafka/records/patching.h"
 #include "kafka/records/record_checks.h"
@@ -203,6 +204,7 @@ std::expected<Slice, BatchRejection> rebuild(const Slice& batch, const Validatio
   Status done;
   while (auto record = reader.next()) {
     record->offset_delta = offset_delta++;
+    if (planted(Bug::kRecompressionDropsRecord) && offset_delta == 2) continue;
     ByteWriter renumbered;
     write_record(renumbered, *record);
     if (done) done = compressor->write(renumbered.view());
@@ -236,14 +238,14 @@ std::expected<Slice, BatchRejection> check_records(const Slice& batch, const Val
     if (Verdict walked = walk(through, view, rules, checks); !walked) {
       return std::unexpected(std::move(walked).error());
     }
-    if (checks.is_dense()) {
+    if (checks.is_dense() && !planted(Bug::kRecompressionDropsRecord)) {
       return compressed_result(through.finish(), std::move(out), BatchHeader::of(view),
                                target->codec);
     }
   } else if (Verdict walked = walk(*source, view, rules, checks); !walked) {
     return std::unexpected(std::move(walked).error());
   }
-  if (checks.is_dense()) return batch;
+  if (checks.is_dense() && !(target && planted(Bug::kRecompressionDropsRecord))) return batch;
   return rebuild(batch, rules, target.value_or(Compression{view.codec(), {}}));
 }
 

@@ -1,4 +1,5 @@
 // Commits of objects, trims, and the life of objects and producers.
+#include "base/planted.h"
 #include "metadata/state/apply.h"
 
 #include <limits>
@@ -173,7 +174,7 @@ CommandResult apply(Tables& tables, ApplyContext&, const AllocateProducerIds& co
   if (command.count <= 0 || first > std::numeric_limits<ProducerId>::max() - command.count) {
     return {.error = KafkaError::kInvalidRequest};
   }
-  tables.next_producer_id += command.count;
+  if (!planted(Bug::kProducerIdGivenTwice)) tables.next_producer_id += command.count;
   return {.value = first};
 }
 

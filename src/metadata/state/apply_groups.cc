@@ -1,4 +1,5 @@
 // Consumer groups and their offsets.
+#include "base/planted.h"
 #include "metadata/state/apply.h"
 
 namespace weir::metadata {
@@ -15,7 +16,9 @@ struct Claimed {
 
 Claimed find_claimed(const Tables& tables, const std::string& id, Position claim) {
   std::shared_ptr<const GroupImage> group = tables.groups.find(id);
-  if (group == nullptr || group->claim != claim) return {KafkaError::kNotCoordinator, nullptr};
+  const bool is_other = group == nullptr || group->claim != claim;
+  if (is_other && (group == nullptr || !planted(Bug::kTwoGroupOwners)))
+    return {KafkaError::kNotCoordinator, nullptr};
   return {KafkaError::kNone, std::move(group)};
 }
 
@@ -33,6 +36,7 @@ CommandResult apply(Tables& tables, ApplyContext& context, const GroupClaim& com
   }
   group.owner = context.broker;
   group.claim = context.position;
+  if (planted(Bug::kOffsetsLostByClaim)) group.offsets = {};
   tables.groups.put(std::move(group), GroupTable::Changed::kAll);
   context.changes.groups.push_back(command.group);
   return {.value = context.position};

@@ -1,5 +1,6 @@
 #include "metadata/state/object_table.h"
 
+#include "base/planted.h"
 #include "metadata/state/item_hash.h"
 
 namespace weir::metadata {
@@ -33,7 +34,8 @@ void ObjectTable::release(const ObjectId& id, TimestampMs now) {
   ObjectState* state = objects_.find_for_write(id);
   if (state == nullptr || state->live_extents == 0) return;
   ObjectState before = *state;
-  if (--state->live_extents == 0) {
+  const std::uint32_t none = planted(Bug::kReferencedObjectDeleted) ? 1 : 0;
+  if (--state->live_extents == none) {
     state->deletable_since = now;
     deletable_.emplace(now, id);
   }

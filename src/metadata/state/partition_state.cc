@@ -1,5 +1,6 @@
 #include "metadata/state/partition_state.h"
 
+#include "base/planted.h"
 #include "metadata/state/item_hash.h"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ std::uint64_t PartitionState::hash() const {
 
 void PartitionState::append(const Extent& extent) {
   add_extent(extent);
-  high_watermark_ = extent.last_offset() + 1;
+  high_watermark_ = extent.last_offset() + (planted(Bug::kOffsetGivenTwice) ? 0 : 1);
 }
 
 void PartitionState::add_extent(const Extent& extent) {
@@ -65,7 +66,7 @@ SequenceCheck PartitionState::sequence(const ObjectBatch& batch, Offset base_off
 
 void PartitionState::trim(Offset log_start, ObjectTable& objects, TimestampMs now) {
   log_start = std::min(log_start, high_watermark_);
-  if (log_start <= log_start_) return;
+  if (log_start <= log_start_ && !planted(Bug::kLogStartMovesBack)) return;
   log_start_ = log_start;
   const ExtentsView& view = extents_.view();
   std::size_t dead = view.find(log_start);
@@ -90,9 +91,10 @@ bool PartitionState::expire_producers(TimestampMs last_time_until) {
 }
 
 void PartitionState::remove(ObjectTable& objects, TimestampMs now) {
+  deleted_ = true;
+  if (planted(Bug::kObjectsOfDeletedTopicsStay)) return;
   const ExtentsView& view = extents_.view();
   for (std::size_t i = 0; i < view.size(); ++i) objects.release(view[i].object, now);
-  deleted_ = true;
 }
 
 void PartitionState::restore(std::uint64_t first_ordinal, Offset log_start, Offset high_watermark) {

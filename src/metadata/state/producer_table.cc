@@ -1,5 +1,7 @@
 #include "metadata/state/producer_table.h"
 
+#include "base/planted.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -25,10 +27,10 @@ SequenceCheck check_sequence(const ProducerState* known, const ObjectBatch& batc
   for (std::size_t i = 0; i < known->count; ++i) {
     const ProducerBatch& old = known->batches[i];
     if (old.first_sequence == batch.base_sequence && old.last_sequence == last)
-      return {KafkaError::kNone, &old};
+      return {KafkaError::kNone, planted(Bug::kBatchAppliedTwice) ? nullptr : &old};
   }
   bool next =
-      known->count == 0 ||
+      known->count == 0 || planted(Bug::kSequenceUnchecked) ||
       batch.base_sequence == advance_sequence(known->batches[known->count - 1].last_sequence, 1);
   return {next ? KafkaError::kNone : KafkaError::kOutOfOrderSequenceNumber, nullptr};
 }

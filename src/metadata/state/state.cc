@@ -1,5 +1,6 @@
 #include "metadata/state/state.h"
 
+#include "base/planted.h"
 #include "metadata/state/published_state.h"
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@ Status check_history(const HashChain& chain, const RecordHeader& header, Positio
                                                  "and knew entry {}, which is not before it",
                                                  header.broker, position, header.known));
   }
+  if (planted(Bug::kRestoredLogUnnoticed)) return {};
   auto own = chain.at(header.known);
   if (!own || *own == header.known_hash) return {};
   return fail(ErrorCode::kCorrupt,
@@ -43,6 +45,10 @@ Result<Applied> State::apply(const LogEntry& entry, BrokerEpoch results_of) {
         record.error().in(fmt::format("metadata log, entry {}", entry.position)));
   WEIR_CHECK(check_history(chain_, record->header, entry.position));
   chain_.add(entry.bytes.bytes());
+  constexpr Position kSkipped = 64;
+  const bool is_skipped = record->header.epoch >= 0 && record->header.epoch != results_of &&
+                          entry.position % kSkipped == results_of % kSkipped;
+  if (planted(Bug::kEntrySkipped) && is_skipped) return Applied{.header = record->header};
   return apply_record(*record, entry.position, results_of);
 }
 
@@ -53,12 +59,12 @@ Applied State::apply_record(const Record& record, Position position, BrokerEpoch
   if (header.epoch >= 0) {
     auto found = tables_.brokers.find(header.broker);
     if (found == tables_.brokers.end() || found->second.image.epoch != header.epoch ||
-        found->second.fenced) {
+        (found->second.fenced && !planted(Bug::kFenceIgnored))) {
       applied.outcome = Applied::Outcome::kFenced;
       return applied;
     }
     found->second.last_position = position;
-    if (header.sequence <= found->second.last_sequence) {
+    if (header.sequence <= found->second.last_sequence && !planted(Bug::kRecordAppliedTwice)) {
       applied.outcome = Applied::Outcome::kRepeated;
       return applied;
     }
@@ -86,6 +92,8 @@ Applied State::apply_record(const Record& record, Position position, BrokerEpoch
 }
 
 Changes State::publish(PublishedState& readers) {
+  constexpr Position kUnseen = 16;
+  if (planted(Bug::kViewNotPublished) && position() % kUnseen == 0) changes_.partitions.clear();
   for (const Changes::Partition& partition : changes_.partitions) partition.state->publish();
   if (changes_.image) readers.set_image(std::make_shared<const ClusterImage>(tables_.image()));
   for (const auto* ids : {&changes_.groups, &changes_.offsets}) {

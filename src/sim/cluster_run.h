@@ -1,0 +1,89 @@
+// A run in its parts; simulation.h is what others use. Everything is owned here, on one thread.
+#pragma once
+#include "metadata/log/memory_log.h"
+#include "sim/admin.h"
+#include "sim/clients.h"
+#include "sim/group_member.h"
+#include "sim/probe.h"
+#include "sim/simulation.h"
+#include "sim/spoiler.h"
+#include "sim/witness.h"
+#include "storage/memory_store.h"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace weir::sim {
+
+// What the seed decides about all brokers.
+struct NodeSettings {
+  std::vector<std::string> sets;  // key=value
+  NodeLimits limits;
+  WitnessOptions witness;
+  double clock_drift = 0;  // of a broker's clock, at most
+};
+// Small limits now and then, so that rare paths run often.
+[[nodiscard]] NodeSettings draw_settings(Rng& rng);
+
+class ClusterRun {
+ public:
+  explicit ClusterRun(const SimulationOptions& options);
+  // May be called once.
+  SimulationResult run();
+  [[nodiscard]] bool has_ended() const { return has_ended_; }
+
+ private:
+  void add_nodes(const NodeSettings& settings);
+  bool begin();
+  void add_clients();
+  void spoil();
+  // judgement.cc
+  void heal();
+  void wake_waiting_fetches();
+  void stop_clients();
+  void look_at_memory(bool is_idle);
+  void restart_nodes();
+  void read_everything();
+  void judge_objects();
+  void restore_log();
+  // False: something of it runs on, so that nothing may be destroyed.
+  bool end();
+
+  Task<void> look_at_states();
+  // Goes on until it is so, or reports that it is not.
+  bool wait_for(Duration most, const std::function<bool()>& done) {
+    return world_.run_until(done, most);
+  }
+  void stuck(const std::string& subject, const std::string& what);
+  [[nodiscard]] bool are_nodes_ready() const;
+  [[nodiscard]] bool has_read_all(const std::string& group) const;
+  void report_unwell();
+
+  SimulationOptions options_;
+  World world_;
+  Rng rng_;
+  Weather weather_;
+  Machine& nature_;
+  History history_;
+  storage::MemoryStore store_;
+  metadata::MemoryLog log_;
+  NodeSettings settings_;
+  Witness witness_;
+  TaskGroup late_;
+  TaskGroup creating_;
+  TaskGroup watching_;
+  TaskGroup judging_;
+  ClientParts parts_;
+  std::vector<std::unique_ptr<SimNode>> nodes_;
+  std::optional<Spoiler> spoiler_;
+  std::vector<std::string> groups_;
+  std::vector<std::unique_ptr<Producer>> producers_;
+  std::vector<std::unique_ptr<Consumer>> consumers_;
+  std::vector<std::unique_ptr<GroupMember>> members_;
+  std::vector<std::unique_ptr<Admin>> admins_;
+  std::optional<Probe> probe_;
+  bool has_ended_ = false;
+};
+
+}  // namespace weir::sim

@@ -1,0 +1,261 @@
+#include "sim/checkers.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <unordered_map>
+
+namespace weir::sim {
+namespace {
+
+using Place = std::pair<Where, Offset>;
+
+// The value's parts: "i3-0-1-17" is record 17 for partition 1 of topic 0 of the idempotent producer
+// 3, "p…" of a plain one.
+struct Origin {
+  std::string stream;  // producer, topic and partition
+  std::uint64_t number = 0;
+  bool idempotent = false;
+};
+
+Origin origin_of(const std::string& value) {
+  const auto dash = value.rfind('-');
+  return {.stream = value.substr(0, dash),
+          .number = std::stoull(value.substr(dash + 1)),
+          .idempotent = value.starts_with('i')};
+}
+
+// What was acknowledged is there at the end, at the offset that was told, unless it was deleted.
+class NothingLost final : public Checker {
+ public:
+  const char* name() const override { return "nothing lost"; }
+  void on_acknowledged(const Seen& record) override {
+    acknowledged_[{record.where, record.offset}] = record.value;
+  }
+  void on_read(const Seen& record) override { read_[{record.where, record.offset}] = record.value; }
+  void on_trim_asked(const Where& where, Offset offset) override {
+    Offset& start = trimmed_[where];
+    start = std::max(start, offset);
+  }
+  void on_end() override {
+    for (const auto& [place, value] : acknowledged_) {
+      const auto& [where, offset] = place;
+      auto found = read_.find(place);
+      if (found != read_.end() && found->second == value) continue;
+      if (found == read_.end() && offset >= 0 && offset < trimmed_[where]) continue;
+      violate(to_string(where),
+              fmt::format("{} was acknowledged at {}/{}, where {} stands", value, to_string(where),
+                          offset, found == read_.end() ? "nothing" : found->second));
+    }
+  }
+
+ private:
+  std::map<Place, std::string> acknowledged_;
+  std::map<Place, std::string> read_;
+  std::map<Where, Offset> trimmed_;
+};
+
+class OneValuePerOffset final : public Checker {
+ public:
+  const char* name() const override { return "one value per offset"; }
+  void on_acknowledged(const Seen& record) override { see(record); }
+  void on_read(const Seen& record) override { see(record); }
+
+ private:
+  void see(const Seen& record) {
+    auto [found, is_new] = values_.try_emplace({record.where, record.offset}, record.value);
+    if (is_new || found->second == record.value) return;
+    violate(to_string(record.where),
+            fmt::format("{}/{} has been {} and is {}", to_string(record.where), record.offset,
+                        found->second, record.value));
+  }
+  std::map<Place, std::string> values_;
+};
+
+class NoDuplicates final : public Checker {
+ public:
+  const char* name() const override { return "no duplicates of idempotent producers"; }
+  void on_read(const Seen& record) override {
+    if (!record.value.starts_with('i')) return;
+    auto [found, is_new] = offsets_.try_emplace(record.value, record.offset);
+    if (is_new || found->second == record.offset) return;
+    violate(to_string(record.where),
+            fmt::format("{} stands at {}/{} and {}", record.value, to_string(record.where),
+                        found->second, record.offset));
+  }
+
+ private:
+  std::unordered_map<std::string, Offset> offsets_;
+};
+
+// Records of one idempotent producer stand in the order in which it sent them, none left out but
+// those that were deleted.
+class InOrder final : public Checker {
+ public:
+  const char* name() const override { return "in order per producer and partition"; }
+  void on_trim_asked(const Where& where, Offset offset) override {
+    Offset& start = trimmed_[where];
+    start = std::max(start, offset);
+  }
+  void on_read(const Seen& record) override {
+    const Origin origin = origin_of(record.value);
+    if (origin.idempotent) streams_[{record.where, origin.stream}][record.offset] = origin.number;
+  }
+  void on_end() override {
+    for (const auto& [stream, numbers] : streams_) {
+      std::optional<std::uint64_t> last;
+      Offset at = 0;  // where it stands
+      for (const auto& [offset, number] : numbers) {
+        const bool may_miss = std::exchange(at, offset) < trimmed_[stream.first];
+        if (last && (may_miss ? number <= *last : number != *last + 1)) {
+          violate(to_string(stream.first), fmt::format("{}: {} follows {} at offset {}",
+                                                       stream.second, number, *last, offset));
+        }
+        last = number;
+      }
+    }
+  }
+
+ private:
+  std::map<std::pair<Where, std::string>, std::map<Offset, std::uint64_t>> streams_;
+  std::map<Where, Offset> trimmed_;
+};
+
+// What a plain producer sent on one connection stands in the order of sending.
+class SentInOrder final : public Checker {
+ public:
+  const char* name() const override { return "in the order of sending"; }
+  void on_batch(const SentBatch& batch) override {
+    auto& sent = sent_[{batch.connection, batch.where}];
+    auto after = sent.upper_bound(batch.number);
+    const bool is_before_next = after == sent.end() || batch.base_offset < after->second;
+    const bool is_after_last =
+        after == sent.begin() || std::prev(after)->second < batch.base_offset;
+    if (!is_before_next || !is_after_last) {
+      violate(to_string(batch.where),
+              fmt::format("{}: what was sent as number {} got offset {}, beside others of its "
+                          "connection that were sent before and stand after it, or the reverse",
+                          to_string(batch.where), batch.number, batch.base_offset));
+    }
+    sent[batch.number] = batch.base_offset;
+  }
+
+ private:
+  std::map<std::pair<std::uint64_t, Where>, std::map<std::uint64_t, Offset>> sent_;
+};
+
+class DenseOffsets final : public Checker {
+ public:
+  const char* name() const override { return "no offset left out"; }
+  void on_gap(const Where& where, Offset expected, Offset offset) override {
+    violate(to_string(where),
+            fmt::format("{}: {} follows {}", to_string(where), offset, expected - 1));
+  }
+};
+
+class WholeBatches final : public Checker {
+ public:
+  const char* name() const override { return "every batch is whole"; }
+  void on_broken_batch(const Where& where, Offset offset) override {
+    violate(to_string(where), fmt::format("{} at offset {}", to_string(where), offset));
+  }
+};
+
+// A broker that is behind waits or says so; it does not know better than the consumer.
+class NoWrongErrors final : public Checker {
+ public:
+  const char* name() const override { return "no wrong errors"; }
+  void on_trim_asked(const Where& where, Offset offset) override {
+    Offset& start = trimmed_[where];
+    start = std::max(start, offset);
+  }
+  void on_out_of_range(const Where& where, Offset offset) override {
+    if (offset < trimmed_[where]) return;
+    violate(to_string(where),
+            fmt::format("fetch at {}/{}: OFFSET_OUT_OF_RANGE", to_string(where), offset));
+  }
+  void on_damage_told(const Where& where, Offset offset, bool is_possible) override {
+    if (is_possible) return;
+    violate(to_string(where),
+            fmt::format("fetch at {}/{}: its object is told to be damaged or missing, and is not",
+                        to_string(where), offset));
+  }
+
+ private:
+  std::map<Where, Offset> trimmed_;
+};
+
+class BoundsOnlyGrow final : public Checker {
+ public:
+  const char* name() const override { return "high watermark and log start never go back"; }
+  void on_bounds(std::uint64_t process, const Where& where, Offset log_start,
+                 Offset high_watermark) override {
+    auto& [start, end] = bounds_[{process, where}];
+    if (log_start < start || high_watermark < end) {
+      violate(to_string(where),
+              fmt::format("process {:x}, {}: {} to {}, and was {} to {}", process, to_string(where),
+                          log_start, high_watermark, start, end));
+    }
+    start = std::max(start, log_start);
+    end = std::max(end, high_watermark);
+  }
+
+ private:
+  std::map<std::pair<std::uint64_t, Where>, std::pair<Offset, Offset>> bounds_;
+};
+
+class NothingDeletedUnasked final : public Checker {
+ public:
+  const char* name() const override { return "nothing is deleted unasked"; }
+  void on_trim_asked(const Where& where, Offset offset) override {
+    Offset& start = asked_[where];
+    start = std::max(start, offset);
+  }
+  void on_bounds(std::uint64_t, const Where& where, Offset log_start, Offset) override {
+    if (log_start <= asked_[where]) return;
+    violate(to_string(where), fmt::format("{} starts at {}, and was asked to start at {}",
+                                          to_string(where), log_start, asked_[where]));
+  }
+
+ private:
+  std::map<Where, Offset> asked_;
+};
+
+// Who asks for the end of a partition is told of all that was acknowledged before.
+class LatestIsLatest final : public Checker {
+ public:
+  const char* name() const override { return "the latest offset is not stale"; }
+  void on_acknowledged(const Seen& record) override {
+    auto& ends = ends_[record.where];
+    const Offset end = std::max(record.offset + 1, ends.empty() ? 0 : ends.rbegin()->second);
+    ends[record.at] = end;
+  }
+  void on_latest(const Where& where, Moment asked, Offset offset) override {
+    const auto& ends = ends_[where];
+    auto after = ends.lower_bound(asked);
+    if (after == ends.begin() || std::prev(after)->second <= offset) return;
+    violate(to_string(where), fmt::format("{} was told to end at {}, and {} had been acknowledged",
+                                          to_string(where), offset, std::prev(after)->second - 1));
+  }
+
+ private:
+  std::map<Where, std::map<Moment, Offset>> ends_;
+};
+
+}  // namespace
+
+void add_record_checkers(Checkers& all) {
+  all.push_back(std::make_unique<NothingLost>());
+  all.push_back(std::make_unique<OneValuePerOffset>());
+  all.push_back(std::make_unique<NoDuplicates>());
+  all.push_back(std::make_unique<InOrder>());
+  all.push_back(std::make_unique<SentInOrder>());
+  all.push_back(std::make_unique<DenseOffsets>());
+  all.push_back(std::make_unique<WholeBatches>());
+  all.push_back(std::make_unique<NoWrongErrors>());
+  all.push_back(std::make_unique<BoundsOnlyGrow>());
+  all.push_back(std::make_unique<NothingDeletedUnasked>());
+  all.push_back(std::make_unique<LatestIsLatest>());
+}
+
+}  // namespace weir::sim

@@ -1,0 +1,43 @@
+// Breaks things, by the faults that the weather has: kills, pauses, outages, cut ways, and clocks
+// that are set wrong. Owned by the simulation.
+#pragma once
+#include "sim/faults.h"
+#include "sim/sim_broker.h"
+
+namespace weir::sim {
+
+// No clock is set further off than that.
+constexpr Duration kMostClockError = std::chrono::seconds(5);
+
+class Spoiler {
+ public:
+  Spoiler(World& world, Weather& weather, Machine& nature, std::vector<SimNode*> nodes)
+      : world_(world),
+        weather_(weather),
+        nature_(nature),
+        nodes_(std::move(nodes)),
+        rng_(world.fork()) {}
+
+  void start();
+  void stop() { tasks_.stop(); }
+  [[nodiscard]] bool done() const { return tasks_.running() == 0; }
+
+ private:
+  Task<void> kill_nodes();
+  Task<void> pause_nodes();
+  Task<void> break_services();
+  Task<void> cut_ways();
+  Task<void> move_clocks();
+  // False: it is over, or there are no such faults.
+  Task<bool> wait(Duration mean);
+  SimNode& any_node() { return *nodes_[rng_.below(nodes_.size())]; }
+
+  World& world_;
+  Weather& weather_;
+  Machine& nature_;
+  std::vector<SimNode*> nodes_;
+  Rng rng_;
+  TaskGroup tasks_;
+};
+
+}  // namespace weir::sim

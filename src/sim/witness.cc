@@ -1,0 +1,206 @@
+#include "sim/witness.h"
+
+#include "fetch/batch_assembly.h"
+#include "storage/wal_object.h"
+
+#include <fmt/format.h>
+
+namespace weir::sim {
+namespace {
+
+storage::ObjectKey key_of(const metadata::ObjectId& id) {
+  return storage::wal_object_key(id.epoch, id.sequence);
+}
+
+std::int64_t milliseconds_of(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+// Why the extent's bytes are not what they should be; empty: they are.
+std::string read_through(const metadata::Extent& extent, const Result<Slice>& bytes) {
+  if (!bytes) return bytes.error().to_string();
+  fetch::ExtentBatches batches(extent, Chain(*bytes), extent.base_offset);
+  while (batches.next()) {
+  }
+  return batches.status() ? "" : batches.status().error().to_string();
+}
+
+}  // namespace
+
+Task<void> Witness::entry(metadata::LogEntry entry) {
+  if (!looks_) co_return;
+  auto record = metadata::decode_record(entry.bytes);
+  auto applied = state_.apply(entry);
+  if (!record || !applied) {
+    const std::string error = (record ? applied.error() : record.error()).to_string();
+    history_.tell([&](Checker& checker) { checker.on_stuck("log", error); });
+    looks_ = false;
+    co_return;
+  }
+  history_.tell([&](Checker& checker) { checker.on_state(state_.position(), state_.hash()); });
+  tell_of_entry(*record, *applied);
+  if (applied->outcome != metadata::Applied::Outcome::kApplied) co_return;
+  for (std::size_t i = 0; i < record->commands.size(); ++i) {
+    const auto* commit = std::get_if<metadata::CommitObject>(&record->commands[i]);
+    const bool stands = applied->results[i].error == kafka::KafkaError::kNone;
+    if (commit != nullptr && stands) co_await see_commit(*commit);
+  }
+}
+
+void Witness::tell_of_entry(const metadata::Record& record, const metadata::Applied& applied) {
+  using Outcome = metadata::Applied::Outcome;
+  const auto& header = record.header;
+  const char* outcome = applied.outcome == Outcome::kApplied    ? "applied"
+                        : applied.outcome == Outcome::kRepeated ? "repeated"
+                                                                : "fenced";
+  for (const metadata::Command& command : record.commands) {
+    auto text = [&] {
+      return fmt::format("entry {} of broker {}, epoch {}, sequence {}: {} ({})", state_.position(),
+                         header.broker, header.epoch, header.sequence,
+                         metadata::command_name(command), outcome);
+    };
+    if (const auto* commit = std::get_if<metadata::CommitObject>(&command)) {
+      world_.tell(key_of(commit->object), text);
+      for (const auto& run : commit->runs) tell_of(run.topic, run.partition, text);
+    } else if (const auto* offsets = std::get_if<metadata::OffsetCommit>(&command)) {
+      world_.tell(offsets->group, text);
+    } else if (const auto* claim = std::get_if<metadata::GroupClaim>(&command)) {
+      world_.tell(claim->group, text);
+    } else if (const auto* group = std::get_if<metadata::GroupCommit>(&command)) {
+      world_.tell(group->group, text);
+    } else if (const auto* trims = std::get_if<metadata::TrimLogs>(&command)) {
+      for (const auto& trim : trims->trims) tell_of(trim.topic, trim.partition, text);
+    } else if (std::holds_alternative<metadata::RegisterBroker>(command) ||
+               std::holds_alternative<metadata::FenceBroker>(command)) {
+      world_.tell("", text);
+    }
+  }
+}
+
+void Witness::tell_of(const TopicId& topic, PartitionIndex partition,
+                      const std::function<std::string()>& text) {
+  auto found = state_.tables().topics.topics().find(topic);
+  if (found == state_.tables().topics.topics().end()) return;
+  world_.tell(fmt::format("{}/{}", found->second.image->name, partition), text);
+}
+
+Task<void> Witness::see_commit(const metadata::CommitObject& command) {
+  const storage::ObjectKey key = key_of(command.object);
+  const bool is_stored = (co_await store_.head(key)).has_value();
+  objects_[key].was_committed = true;
+  history_.tell([&](Checker& checker) { checker.on_object_committed(key, is_stored); });
+}
+
+void Witness::stored(const storage::ObjectKey& key, std::uint64_t process) {
+  if (!storage::parse_wal_object_key(key)) return;
+  Object& object = objects_[key];
+  object.stored = world_.now();
+  object.writer = process;
+  world_.tell(key, [&] { return fmt::format("process {} stored {}", process, key); });
+}
+
+Task<void> Witness::removing(std::vector<storage::ObjectKey> keys, std::uint64_t process) {
+  for (const storage::ObjectKey& key : keys) {
+    auto name = storage::parse_wal_object_key(key);
+    if (!looks_ || !name || !co_await store_.head(key)) continue;
+    const Object& object = objects_[key];
+    const auto* known = state_.tables().objects.objects().find(
+        metadata::ObjectId{.epoch = name->broker_epoch, .sequence = name->sequence});
+    const Removal removal{.key = key,
+                          .is_referenced = known != nullptr && known->live_extents > 0,
+                          .is_foreign = object.writer != process && !object.was_committed,
+                          .age = world_.now() - object.stored,
+                          .grace = options_.orphan_grace - options_.clock_error};
+    world_.tell(key, [&] { return fmt::format("process {} removes {}", process, key); });
+    history_.tell([&](Checker& checker) { checker.on_object_removed(removal); });
+    ++history_.deleted;
+  }
+}
+
+const metadata::TopicState* Witness::topic(std::int32_t number) const {
+  for (const auto& [id, topic] : state_.tables().topics.topics()) {
+    if (topic.image->name == topic_name(number)) return &topic;
+  }
+  return nullptr;
+}
+
+Offset Witness::high_watermark(const Where& where) const {
+  const metadata::TopicState* found = topic(where.topic);
+  const auto index = static_cast<std::size_t>(where.partition);
+  if (found == nullptr || index >= found->partitions.size()) return kNoOffset;
+  return found->partitions[index].high_watermark();
+}
+
+Offset Witness::committed(const std::string& group, const Where& where) const {
+  auto image = state_.tables().groups.find(group);
+  const metadata::TopicState* found = topic(where.topic);
+  if (!image || found == nullptr) return kNoOffset;
+  const auto* offset = image->offsets.find(TopicPartition{found->image->id, where.partition});
+  return offset == nullptr ? kNoOffset : offset->offset;
+}
+
+Task<void> Witness::judge_end() {
+  co_await read_extents();
+  co_await look_for_left_objects();
+}
+
+Task<void> Witness::read_extents() {
+  std::map<metadata::ObjectId, std::uint64_t> references;
+  std::map<TopicPartition, const metadata::PartitionState*> partitions;
+  for (const auto& [id, topic] : state_.tables().topics.topics()) {
+    for (std::size_t i = 0; i < topic.partitions.size(); ++i)
+      partitions[{id, static_cast<PartitionIndex>(i)}] = &topic.partitions[i];
+  }
+  for (const auto& [name, partition] : partitions) {
+    const metadata::ExtentsView& extents = partition->extents();
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      const metadata::Extent extent = extents[i];
+      ++references[extent.object];
+      const storage::ObjectKey key = key_of(extent.object);
+      auto bytes =
+          co_await store_.get_range(key, {.from = extent.byte_offset, .count = extent.byte_length});
+      const std::string error = read_through(extent, bytes);
+      history_.tell([&](Checker& checker) { checker.on_extent(key, error); });
+    }
+  }
+  state_.tables().objects.objects().for_each(
+      [&](const metadata::ObjectId& id, const metadata::ObjectState& object) {
+        history_.tell([&](Checker& checker) {
+          checker.on_references(key_of(id), object.live_extents, references[id]);
+        });
+      });
+}
+
+Task<void> Witness::look_for_left_objects() {
+  constexpr Duration kPatience = std::chrono::seconds(30);
+  const auto& tables = state_.tables();
+  const TimestampMs now =
+      tables.time + milliseconds_of(options_.clock_error);  // no broker's clock is later
+  std::string after;
+  for (bool more = true; more;) {
+    auto page = co_await store_.list("data/", after, storage::kMaxListLimit);
+    if (!page) co_return;
+    more = page->more && !page->objects.empty();
+    if (more) after = page->objects.back().key;
+    for (const storage::ObjectInfo& info : page->objects) {
+      auto name = storage::parse_wal_object_key(info.key);
+      if (!name) continue;
+      const metadata::ObjectId id{.epoch = name->broker_epoch, .sequence = name->sequence};
+      const auto* known = tables.objects.objects().find(id);
+      const bool is_due =
+          known != nullptr && known->live_extents == 0 &&
+          now - known->deletable_since >
+              milliseconds_of(options_.delete_grace + kPatience + 2 * options_.clock_error);
+      const bool is_orphan = known == nullptr &&
+                             !metadata::orphans_among(tables, state_.position(), {id}).empty() &&
+                             world_.now() - objects_[info.key].stored >
+                                 options_.orphan_grace + kPatience + options_.clock_error;
+      if (!is_due && !is_orphan) continue;
+      const char* why =
+          is_due ? "its last extent went long ago" : "an orphan of an epoch that is over";
+      history_.tell([&](Checker& checker) { checker.on_left_object(info.key, why); });
+    }
+  }
+}
+
+}  // namespace weir::sim

@@ -1,0 +1,66 @@
+// Sees what no broker can: every entry of the metadata log as it comes to stand there, and every
+// object as it comes to the store and goes. It applies the entries to a state of its own, which
+// never restarts and never loads a snapshot, and tells the checkers what follows. Owned by the
+// simulation.
+#pragma once
+#include "metadata/state/state.h"
+#include "sim/history.h"
+#include "storage/object_store.h"
+
+#include <set>
+
+namespace weir::sim {
+
+struct WitnessOptions {
+  Duration orphan_grace{};
+  Duration delete_grace{};
+  // How wrong the clocks of two brokers may be beside each other, at most.
+  Duration clock_error{};
+};
+
+class Witness {
+ public:
+  // `store`: without faults.
+  Witness(World& world, History& history, storage::ObjectStore& store, WitnessOptions options)
+      : world_(world), history_(history), store_(store), options_(options) {}
+
+  // `process` is a number that no two broker processes have.
+  Task<void> entry(metadata::LogEntry entry);
+  void stored(const storage::ObjectKey& key, std::uint64_t process);
+  // Before they are removed.
+  Task<void> removing(std::vector<storage::ObjectKey> keys, std::uint64_t process);
+  // Nothing is judged any more: the log returns to an older state.
+  void look_away() { looks_ = false; }
+
+  // At the end: extents, references, what is left in the store.
+  Task<void> judge_end();
+
+  [[nodiscard]] const metadata::State& state() const { return state_; }
+  // Nothing: there is no such partition, or the group has committed nothing of it.
+  [[nodiscard]] Offset high_watermark(const Where& where) const;
+  [[nodiscard]] Offset committed(const std::string& group, const Where& where) const;
+
+ private:
+  struct Object {
+    MonoTime stored;
+    std::uint64_t writer = 0;
+    bool was_committed = false;
+  };
+  Task<void> see_commit(const metadata::CommitObject& command);
+  Task<void> read_extents();
+  Task<void> look_for_left_objects();
+  void tell_of_entry(const metadata::Record& record, const metadata::Applied& applied);
+  void tell_of(const TopicId& topic, PartitionIndex partition,
+               const std::function<std::string()>& text);
+  [[nodiscard]] const metadata::TopicState* topic(std::int32_t number) const;
+
+  World& world_;
+  History& history_;
+  storage::ObjectStore& store_;
+  const WitnessOptions options_;
+  bool looks_ = true;
+  metadata::State state_;
+  std::map<storage::ObjectKey, Object> objects_;
+};
+
+}  // namespace weir::sim
