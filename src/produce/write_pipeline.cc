@@ -226,6 +226,7 @@ Task<void> WritePipeline::commit(std::shared_ptr<Flight> flight) {
     co_return;
   }
   commit_time_.observe(parts_.clock.now() - start);
+  remember_judged(object.index);
   ByteCount committed = 0;
   for (std::size_t i = 0; i < result->batches.size(); ++i) {
     const metadata::BatchResult& batch = result->batches[i];
@@ -267,7 +268,7 @@ void WritePipeline::refuse_what_must_wait(std::vector<StagedBatch>& staged) {
   const MonoTime now = parts_.clock.now();
   if (gate_.is_open(now)) return;
   std::erase_if(staged, [&](StagedBatch& batch) {
-    if (!gate_.refuses(sequenced(batch.batch), now)) return false;
+    if (gate_.may_launch(sequenced(batch.batch), now)) return false;
     batch.write->complete(batch.index, {.error = kafka::write_error(ErrorCode::kUnavailable)});
     return true;
   });
@@ -280,13 +281,21 @@ void WritePipeline::remember_failed(const storage::WalIndex& index) {
   }
 }
 
+void WritePipeline::remember_judged(const storage::WalIndex& index) {
+  if (gate_.is_open(parts_.clock.now())) return;
+  for (const storage::WalRun& run : index.runs) {
+    for (const storage::WalBatchInfo& batch : index.batches_of(run))
+      gate_.on_judged(sequenced(run, batch));
+  }
+}
+
 // An object that was launched before an earlier one failed.
 bool WritePipeline::must_wait(const storage::WalIndex& index) {
   const MonoTime now = parts_.clock.now();
   if (gate_.is_open(now)) return false;
   return std::ranges::any_of(index.runs, [&](const storage::WalRun& run) {
-    return std::ranges::any_of(index.batches_of(run), [&](const storage::WalBatchInfo& batch) {
-      return gate_.refuses(sequenced(run, batch), now);
+    return !std::ranges::all_of(index.batches_of(run), [&](const storage::WalBatchInfo& batch) {
+      return gate_.may_submit(sequenced(run, batch), now);
     });
   });
 }

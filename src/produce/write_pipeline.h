@@ -69,6 +69,7 @@ class WritePipeline {
   void refuse(std::vector<StagedBatch> staged);
   void refuse_what_must_wait(std::vector<StagedBatch>& staged);
   void remember_failed(const storage::WalIndex& index);
+  void remember_judged(const storage::WalIndex& index);
   [[nodiscard]] bool must_wait(const storage::WalIndex& index);
   [[nodiscard]] FlushSituation situation() const;
 

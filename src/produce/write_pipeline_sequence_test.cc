@@ -65,5 +65,54 @@ TEST_F(SequencesTest, ARefusedCommitKeepsItsProducersBehindIt) {
   expect_retries_succeed();
 }
 
+// Each PUT fails or succeeds as the plan has it when its gate opens; those beyond succeed at once.
+struct HeldPut {
+  std::shared_ptr<storage::StoreGate> gate = std::make_shared<storage::StoreGate>();
+  bool fails = false;
+};
+
+void hold_puts(storage::FaultyStore& store, std::vector<HeldPut> puts) {
+  store.set_plan([puts = std::move(puts), seen = 0U](const storage::StoreCall& call) mutable {
+    if (call.operation != storage::StoreOperation::kPut || seen == puts.size())
+      return storage::StoreFault{};
+    const HeldPut& put = puts[seen++];
+    storage::StoreFault fault{.hold = put.gate};
+    if (put.fails) fault.error = Error{ErrorCode::kUnavailable, "down"};
+    return fault;
+  });
+}
+
+TEST_F(SequencesTest, WhatIsStillUploadingDoesNotOvertakeTheRetry) {
+  const HeldPut first{.fails = true};
+  const HeldPut second;
+  hold_puts(store_, {first, second});
+  auto failed = stage_sequence(0);
+  auto overtaking = stage_sequence(1);
+  first.gate->open();
+  poll();
+  EXPECT_EQ(outcome(failed).error, KafkaError::kKafkaStorageError);
+  auto again = stage_sequence(0);
+  second.gate->open();
+  poll();
+  EXPECT_EQ(outcome(overtaking).error, KafkaError::kKafkaStorageError);
+  EXPECT_EQ(outcome(again).error, KafkaError::kNone);
+  expect_retries_succeed();
+}
+
+TEST_F(SequencesTest, TheLaterOneMayFailFirst) {
+  const HeldPut first{.fails = true};
+  const HeldPut second{.fails = true};
+  hold_puts(store_, {first, second});
+  auto one = stage_sequence(0);
+  auto two = stage_sequence(1);
+  second.gate->open();
+  poll();
+  first.gate->open();
+  poll();
+  EXPECT_EQ(outcome(one).error, KafkaError::kKafkaStorageError);
+  EXPECT_EQ(outcome(two).error, KafkaError::kKafkaStorageError);
+  expect_retries_succeed();
+}
+
 }  // namespace
 }  // namespace weir::produce
