@@ -137,6 +137,20 @@ TEST(BrokerConfig, EarlyObjectsAreFreeInAFolder) {
   EXPECT_EQ(build({"object.store.url=s3://bucket"})->append.early_puts_per_second, 10);
 }
 
+TEST(BrokerConfig, BrokersShowThemselvesMoreSeldomWhereAppendsHaveAPrice) {
+  const auto config = build({"metadata.log.url=object:", "node.id=1"});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->metadata.session_timeout_ms, 30'000);
+  EXPECT_EQ(config->metadata.heartbeat_interval_ms, 20'000);
+  const auto chosen = build({"metadata.log.url=object:", "node.id=1",
+                             "broker.session.timeout.ms=8000", "broker.heartbeat.interval.ms=10"});
+  EXPECT_EQ(chosen->metadata.session_timeout_ms, 8000);
+  EXPECT_EQ(chosen->metadata.heartbeat_interval_ms, 10);
+  EXPECT_EQ(
+      error_of({"metadata.log.url=object:", "node.id=1", "broker.session.timeout.ms=20000"}),
+      "broker.heartbeat.interval.ms (20000) must be less than broker.session.timeout.ms (20000)");
+}
+
 TEST(BrokerConfig, DelaysNeedDev) {
   EXPECT_EQ(error_of({"dev.latency=put=1/2"}),
             "dev.latency: makes the broker slow for trying; it is allowed with --dev only");

@@ -30,6 +30,9 @@ T broker_value_of(const BrokerLayers& layers, std::string_view name) {
   return std::get<T>(*std::move(value));
 }
 
+// metadata.log.url: the log lies in the object store.
+constexpr std::string_view kLogInStore = "object:";
+
 bool is_embedded_url(std::string_view url) {
   return is_memory_url(url) || url.starts_with("sqlite:");
 }
@@ -65,6 +68,11 @@ Result<BrokerLayers> make_layers(StaticSettings fixed, const Machine& machine) {
                   "its own, from 0 to 2147483647");
     }
     layers.derived["node.id"] = "1";
+  }
+  if (broker_text(layers, "metadata.log.url") == kLogInStore) {
+    // 3000 and 1000 would cost three brokers 180 PUTs a minute: docs/adr/0013-idle-object-log.md.
+    layers.derived["broker.session.timeout.ms"] = "30000";
+    layers.derived["broker.heartbeat.interval.ms"] = "20000";
   }
   layers.derived["num.network.threads"] = std::to_string(machine.cores);
   layers.derived["cache.max.bytes"] =

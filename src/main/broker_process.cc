@@ -57,19 +57,19 @@ metadata::SnapshotterOptions snapshot_options(const config::MetadataConfig& meta
           .interval = std::chrono::milliseconds(metadata.snapshot_after_ms)};
 }
 
-void delay(const config::LatencyConfig& latency, Clock& clock,
-           std::unique_ptr<storage::ObjectStore>& store,
-           std::unique_ptr<metadata::MetadataLog>& log) {
-  Rng rng(latency.seed);
-  if (latency.put.p50 > Duration::zero() || latency.get.p50 > Duration::zero()) {
-    store = std::make_unique<storage::DelayedStore>(
-        std::move(store), clock, storage::StoreLatency{.put = latency.put, .get = latency.get},
-        Rng(rng.next()));
-  }
-  if (latency.append.p50 > Duration::zero()) {
-    log = std::make_unique<metadata::DelayedLog>(std::move(log), clock, latency.append,
-                                                 Rng(rng.next()));
-  }
+void delay_store(const config::LatencyConfig& latency, Clock& clock, Rng rng,
+                 std::unique_ptr<storage::ObjectStore>& store) {
+  if (latency.put.p50 == Duration::zero() && latency.get.p50 == Duration::zero()) return;
+  store = std::make_unique<storage::DelayedStore>(
+      std::move(store), clock, storage::StoreLatency{.put = latency.put, .get = latency.get},
+      std::move(rng));
+}
+
+void delay_log(const config::LatencyConfig& latency, Clock& clock, Rng rng,
+               std::unique_ptr<metadata::MetadataLog>& log) {
+  if (latency.append.p50 == Duration::zero()) return;
+  log =
+      std::make_unique<metadata::DelayedLog>(std::move(log), clock, latency.append, std::move(rng));
 }
 
 metadata::MembershipOptions membership_options(const config::MetadataConfig& config) {
@@ -81,8 +81,7 @@ metadata::MembershipOptions membership_options(const config::MetadataConfig& con
 
 struct BrokerProcess::Parts {
   Parts(LoadedConfig loaded, std::unique_ptr<storage::ObjectStore> opened_store,
-        std::unique_ptr<metadata::MetadataLog> opened_log, std::unique_ptr<Executors> threads,
-        std::unique_ptr<SystemClock> system_clock)
+        std::unique_ptr<Executors> threads, std::unique_ptr<SystemClock> system_clock)
       : config(std::move(loaded)),
         clock(std::move(system_clock)),
         executors(std::move(threads)),
@@ -92,8 +91,6 @@ struct BrokerProcess::Parts {
         hedging_store(paced_store, *clock, metrics,
                       storage::hedge_policy(config.broker.object_store_url)),
         store(hedging_store, *clock, Rng::from_entropy(), {}),
-        log(std::move(opened_log)),
-        snapshots(store, *log),
         memory(request_memory(config.broker)),
         slots(connection_slots(config.broker.connections)),
         cores(cores_of(*executors)),
@@ -109,8 +106,8 @@ struct BrokerProcess::Parts {
   storage::PacedStore paced_store;
   storage::HedgingStore hedging_store;
   storage::RetryingStore store;
-  std::unique_ptr<metadata::MetadataLog> log;
-  metadata::SnapshotStore snapshots;
+  std::unique_ptr<metadata::MetadataLog> log;  // after open_log()
+  std::optional<metadata::SnapshotStore> snapshots;
   ByteBudget memory;
   ByteBudget slots;
   std::vector<Executor> cores;
@@ -126,6 +123,7 @@ struct BrokerProcess::Parts {
   OneShot<Error> failure;
   TaskGroup tasks;
 
+  Status open_log();
   Status listen();
   Status listen_http();
   [[nodiscard]] Status readiness() const;
@@ -133,6 +131,20 @@ struct BrokerProcess::Parts {
   Task<void> become_ready();
   Task<Status> take_over();
 };
+
+// A log in the store pays for its requests, too, so they are counted with the others. It has its
+// own way of trying again.
+Status BrokerProcess::Parts::open_log() {
+  WEIR_TRY(log,
+           metadata::open_metadata_log(config.broker.metadata.log_url.reveal(), *clock,
+                                       {.allow_unsafe = config.broker.metadata.log_allow_unsafe,
+                                        .store = &metered_store,
+                                        .executor = executors->coordinator(),
+                                        .store_url = config.broker.object_store_url}));
+  delay_log(config.broker.dev_latency, *clock, Rng(config.broker.dev_latency.seed + 1), log);
+  snapshots.emplace(store, *log);
+  return {};
+}
 
 Status BrokerProcess::Parts::listen() {
   const net::ConnectionLimits limits = connection_limits(config.broker.connections);
@@ -190,7 +202,7 @@ void BrokerProcess::Parts::make_coordinator() {
                                  .protocol = "PLAINTEXT"});
   }
   coordinator = std::make_unique<metadata::LogCoordinator>(
-      *log, &snapshots, *clock, Rng::from_entropy(), executors->coordinator(),
+      *log, &*snapshots, *clock, Rng::from_entropy(), executors->coordinator(),
       executors->blocking(), std::move(options));
   configs = std::make_unique<broker::Configs>(config.layers, config.broker, config.machine,
                                               config.permissions, *coordinator, cores.size());
@@ -240,13 +252,12 @@ Result<std::unique_ptr<BrokerProcess>> BrokerProcess::open(LoadedConfig config) 
   auto executors = std::make_unique<Executors>(config.broker.connections.threads, kBlockingThreads);
   WEIR_TRY(auto store, storage::open_object_store(config.broker.object_store_url, *clock,
                                                   executors->blocking()));
-  WEIR_TRY(auto log,
-           metadata::open_metadata_log(config.broker.metadata.log_url.reveal(), *clock,
-                                       {.allow_unsafe = config.broker.metadata.log_allow_unsafe}));
-  delay(config.broker.dev_latency, *clock, store, log);
-  auto parts = std::make_unique<Parts>(std::move(config), std::move(store), std::move(log),
-                                       std::move(executors), std::move(clock));
-  return std::unique_ptr<BrokerProcess>(new BrokerProcess(std::move(parts)));
+  delay_store(config.broker.dev_latency, *clock, Rng(config.broker.dev_latency.seed), store);
+  auto parts = std::make_unique<Parts>(std::move(config), std::move(store), std::move(executors),
+                                       std::move(clock));
+  auto process = std::unique_ptr<BrokerProcess>(new BrokerProcess(std::move(parts)));
+  WEIR_CHECK(process->parts_->open_log());
+  return process;
 }
 
 Status BrokerProcess::start() {
@@ -271,6 +282,7 @@ Task<void> BrokerProcess::stop() {
   co_await parts_->handler.join();
   if (parts_->serving) co_await parts_->serving->stop();
   if (parts_->coordinator) co_await parts_->coordinator->stop();
+  co_await parts_->log->stop();
   if (parts_->admin) co_await parts_->admin->stop();
   parts_->store.stop();
   co_await parts_->hedging_store.join();

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <fmt/format.h>
 
 #include <functional>
@@ -107,22 +108,49 @@ Task<Status> print_stat(metadata::MetadataLog& log, const MetadataOptions& optio
   co_return Status{};
 }
 
+struct OpenedLog {
+  std::unique_ptr<storage::ObjectStore> store;  // of a log in the bucket
+  std::unique_ptr<metadata::MetadataLog> log;
+};
+
+// To be read: the backend's promises on writing do not matter.
+Result<OpenedLog> open_log(const MetadataOptions& options, Clock& clock, const Executor& blocking) {
+  OpenedLog out;
+  if (!options.store_url.empty()) {
+    WEIR_TRY(out.store, storage::open_object_store(options.store_url, clock, blocking,
+                                                   storage::StoreAccess::kReadOnly));
+  }
+  WEIR_TRY(out.log, metadata::open_metadata_log(options.log_url, clock,
+                                                {.allow_unsafe = true,
+                                                 .missing = metadata::MissingLog::kFail,
+                                                 .store = out.store.get(),
+                                                 .executor = blocking,
+                                                 .store_url = options.store_url}));
+  return out;
+}
+
 ExitCode run(const MetadataOptions& options, Output output,
              const std::function<Task<Status>(metadata::MetadataLog&, Clock&, Executor)>& work) {
   SystemClock clock;
   Status result;
-  auto log = metadata::open_metadata_log(
-      options.log_url, clock, {.allow_unsafe = true, .missing = metadata::MissingLog::kFail});
-  if (log) {
+  boost::asio::thread_pool blocking(1);
+  auto opened = open_log(options, clock, blocking.get_executor());
+  if (opened) {
+    auto& log = opened->log;
     boost::asio::io_context loop;
-    boost::asio::co_spawn(loop, work(**log, clock, loop.get_executor()),
+    auto work_and_stop = [&]() -> Task<Status> {
+      Status done = co_await work(*log, clock, loop.get_executor());
+      co_await log->stop();
+      co_return done;
+    };
+    boost::asio::co_spawn(loop, work_and_stop(),
                           [&](const std::exception_ptr& error, Status ended) {
                             if (error) std::rethrow_exception(error);
                             result = std::move(ended);
                           });
     loop.run();
   } else {
-    result = std::unexpected(log.error());
+    result = std::unexpected(opened.error());
   }
   if (result) return ExitCode::kSuccess;
   *output.err << result.error().to_string() << '\n';
@@ -148,6 +176,11 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& he
   command->add_option("--log", options->log_url, "The metadata log, as in metadata.log.url")
       ->required()
       ->type_name("URL");
+  command
+      ->add_option("--store", options->store_url,
+                   "The object store, as in object.store.url: for a log that was trimmed, or lies "
+                   "in it (object:)")
+      ->type_name("URL");
   return command;
 }
 
@@ -159,10 +192,6 @@ void add_metadata_command(CLI::App& app, Output output, ExitCode& result) {
   auto options = std::make_shared<MetadataOptions>();
   CLI::App* counting =
       add_verb(*command, "stat", "Print what the state holds at the end of the log", options);
-  counting
-      ->add_option("--store", options->store_url,
-                   "The object store, as in object.store.url: for a log that was trimmed")
-      ->type_name("URL");
   counting->callback([options, output, &result] { result = stat(*options, output); });
   CLI::App* dumping =
       add_verb(*command, "dump", "Print the entries, a JSON document a line", options);

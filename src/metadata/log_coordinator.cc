@@ -208,7 +208,7 @@ Task<void> LogCoordinator::follow() {
       co_await appender_.appended().wait_until(clock_, clock_.now() + options_.poll_interval);
       continue;
     }
-    MonoTime deadline = clock_.now() + options_.poll_interval;
+    MonoTime deadline = clock_.now() + std::max(options_.poll_interval, log_.look_interval());
     co_await log_.wait_past(seen, deadline);
     if (group_.stopping() || appender_.appending() || replayer_.position() != seen) continue;
     Status status = co_await replayer_.read_more();

@@ -18,7 +18,8 @@ namespace weir::metadata {
 struct MembershipOptions {
   // Without a record for this long, a broker is fenced by the others.
   Duration session_timeout = std::chrono::seconds(3);
-  // A broker that has appended nothing for this long appends a heartbeat. Less than the session.
+  // A broker that has appended nothing for this long, or up to a sixteenth longer, appends a
+  // heartbeat. Less than the session.
   Duration heartbeat_interval = std::chrono::seconds(1);
   // After an outage of the log, how much later than this one the others may reach it again: a
   // connection may still be tried in vain, and a pause between attempts must pass.
@@ -53,6 +54,7 @@ class Membership {
     MonoTime since;
   };
   [[nodiscard]] MonoTime end_of_session(const Seen& seen) const;
+  [[nodiscard]] MonoTime next_heartbeat(const Seen& own) const;
 
   const BrokerId self_;
   const MembershipOptions options_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace weir::metadata {
 namespace {
 
@@ -43,12 +45,27 @@ TEST_F(MembershipTest, AHeartbeatIsDueWhenNothingWasAppendedForTheInterval) {
   put(2, 6, 6);
   look(seconds(0));
   EXPECT_FALSE(due(milliseconds(1999)));
-  EXPECT_TRUE(due(seconds(2)));
-  EXPECT_EQ(membership_.next(MonoTime(milliseconds(500))), MonoTime(seconds(2)));
+  EXPECT_TRUE(due(milliseconds(2125)));
+  const MonoTime next = membership_.next(MonoTime(milliseconds(500)));
+  EXPECT_GE(next, MonoTime(seconds(2)));
+  EXPECT_LE(next, MonoTime(milliseconds(2125)));
+  EXPECT_TRUE(membership_.heartbeat_due(next));
   put(1, 5, 8);  // any record
   look(seconds(2));
   EXPECT_FALSE(due(milliseconds(3999)));
-  EXPECT_TRUE(due(seconds(4)));
+  EXPECT_TRUE(due(milliseconds(4125)));
+}
+
+// Brokers that were started together do not append together for ever.
+TEST_F(MembershipTest, HeartbeatsComeAtDifferentTimesAfterTheInterval) {
+  put(2, 6, 6);
+  std::set<MonoTime> times;
+  for (Position position = 10; position < 30; ++position) {
+    put(1, 5, position);
+    look(seconds(0));
+    times.insert(membership_.next(MonoTime(seconds(0))));
+  }
+  EXPECT_GE(times.size(), 10U);
 }
 
 TEST_F(MembershipTest, WhoStandsStillForASessionIsSilent) {

@@ -28,8 +28,8 @@ class Node:
 
 
 class FaultyCluster(try_cluster.Cluster):
-    def __init__(self, folder, seed=0, **settings):
-        super().__init__(folder, local=False)
+    def __init__(self, folder, seed=0, log_in_store=False, **settings):
+        super().__init__(folder, local=False, log_in_store=log_in_store)
         self.seed, self.settings, self.nodes, self.proxy = seed, settings, [], None
 
     def start(self):
@@ -38,10 +38,10 @@ class FaultyCluster(try_cluster.Cluster):
 
     def start_broker(self, number, zone):
         broker = Weir(self.folder / f"broker{number}", node_id=number, broker_rack=zone, **self.settings)
-        node = Node(broker, self.proxy.link(broker.port), self.proxy.link(self.database.port),
-                    self.proxy.link(self.gateway.port, HttpLink))
+        log = None if self.log_in_store else self.proxy.link(self.database.port)
+        node = Node(broker, self.proxy.link(broker.port), log, self.proxy.link(self.gateway.port, HttpLink))
         broker.settings |= {"advertised.listeners": f"PLAINTEXT://{node.bootstrap}",
-                            "metadata.log.url": self.log.replace(str(self.database.port), str(node.log.port)),
+                            "metadata.log.url": self.log.replace(str(self.database.port), str(log.port)) if log else self.log,
                             "object.store.url": self.store.replace(str(self.gateway.port), str(node.store.port))}
         self.nodes.append(node)
         self.started.append(broker)
@@ -55,8 +55,12 @@ class FaultyCluster(try_cluster.Cluster):
 
     def mend(self):
         for node in self.nodes:
-            for link in (node.clients, node.log, node.store):
+            for link in filter(None, (node.clients, node.log, node.store)):
                 link.mend()
+
+    def faults(self):
+        """The names of those that can happen to it."""
+        return [name for name in FAULTS if not (self.log_in_store and name.startswith(("log-", "database-")))]
 
     def bootstrap(self):
         return ",".join(node.bootstrap for node in self.nodes)

@@ -1,6 +1,9 @@
-// The contract of object stores (src/storage/object_store_contract_test.cc) on the S3 store that
-// the environment names: S3_CONTRACT_URL, and AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY. The bucket
-// is made if it is not there; every test has a prefix of its own.
+// The contract of object stores (src/storage/object_store_contract_test.cc), and that of metadata
+// logs (src/metadata/log/metadata_log_contract_test.cc) for the one in the store, on the S3 store
+// that the environment names: S3_CONTRACT_URL, and AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY. The
+// bucket is made if it is not there; every test has a prefix of its own.
+#include "metadata/log/metadata_log_contract.h"
+#include "metadata/log/object_log_thread.h"
 #include "storage/conditional_put_probe.h"
 #include "storage/object_store_contract.h"
 #include "storage/retrying_store.h"
@@ -45,6 +48,18 @@ class RealFixture final : public StoreFixture {
   std::unique_ptr<s3::S3Store> store_ = open_store();
 };
 
+class LogOnS3 final : public metadata::LogUnderTest {
+ public:
+  std::shared_ptr<metadata::MetadataLog> open(Clock& clock) override {
+    return thread_.open(store_, clock);
+  }
+
+ private:
+  metadata::ObjectLogThread thread_;
+  std::unique_ptr<s3::S3Store> raw_ = open_store();
+  RetryingStore store_{*raw_, system_clock(), Rng::from_entropy(), {}};
+};
+
 INSTANTIATE_TEST_SUITE_P(RealS3, ObjectStoreContract,
                          testing::Values(StoreKind{
                              "s3", [] { return std::make_unique<RealFixture>(); }, false}));
@@ -78,6 +93,13 @@ TEST(RealS3, HonoursConditionalPuts) {
 
 }  // namespace
 }  // namespace weir::storage
+
+namespace weir::metadata {
+
+INSTANTIATE_TEST_SUITE_P(RealS3, MetadataLogContract,
+                         testing::Values([] { return std::make_unique<storage::LogOnS3>(); }));
+
+}  // namespace weir::metadata
 
 int main(int count, char** arguments) {
   testing::InitGoogleTest(&count, arguments);

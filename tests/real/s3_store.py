@@ -1,4 +1,5 @@
-"""S3: the contract of object stores on real S3 servers, and a broker that keeps its records on one."""
+"""S3: the contracts of object stores and of the metadata log in one on real S3 servers, and a broker that keeps its records
+on one."""
 import os
 import subprocess
 import time
@@ -17,7 +18,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": rados_gateway.ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": 
 def contract(endpoint, *arguments):
     """Runs it, which makes the bucket, too. Returns the exit code and what it said."""
     url = f"s3://{BUCKET}/contract?endpoint={endpoint}"
-    done = subprocess.run([program("s3_contract"), "--gtest_brief=1", *arguments], capture_output=True, text=True, timeout=300,
+    done = subprocess.run([program("s3_contract"), "--gtest_brief=1", *arguments], capture_output=True, text=True, timeout=600,
                           env=dict(os.environ, S3_CONTRACT_URL=url, **KEYS), check=False)
     return done.returncode, done.stdout[-6000:] + done.stderr[-2000:]
 
@@ -45,8 +46,11 @@ class OtherServers(RealTest):
         self.assertEqual(code, 0, said)
 
     def test_moto(self):
-        # While an object is replaced, moto answers with the checksum of one body and the bytes of the other.
-        code, said = contract(self.start(s3_servers.Moto), "--gtest_filter=-*ReadersSeeOneWholeBody*")
+        # While an object is replaced, moto answers with the checksum of one body and the bytes of the other. It looks for a
+        # key and writes it a moment later: the probe meets that now and then, and the log in the store, which writes all the
+        # time, loses entries.
+        left_out = "*ReadersSeeOneWholeBody*:*HonoursConditionalPuts*:*MetadataLogContract*"
+        code, said = contract(self.start(s3_servers.Moto), f"--gtest_filter=-{left_out}")
         self.assertEqual(code, 0, said)
 
 

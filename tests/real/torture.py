@@ -3,7 +3,7 @@
 that was acknowledged is lost, no offset has two values, nothing goes back, and after each fault all clients go on without a
 restart. As a test: each fault once. As a program, for as long as one likes (./dev torture):
 
-torture.py [--weir BINARY] [--minutes M] [--fault NAME]... [--seed N] [--folder PATH]"""
+torture.py [--weir BINARY] [--minutes M] [--fault NAME]... [--seed N] [--folder PATH] [--object]"""
 import argparse
 import os
 import pathlib
@@ -61,11 +61,14 @@ def chapter(cluster, folder, number, steps, moments, end=float("inf")):
 
 class Torture(weir.RealTest):
     needs_weir = True
+    log_in_store = False
+    seconds = SHORT  # of faults that do not take their own time
+    names = None  # of faults; all that can happen
 
     @classmethod
     def prepare(cls):
         cls.seed = int(os.environ.get("TORTURE_SEED", secrets.randbelow(1_000_000)))
-        cls.cluster = FaultyCluster(cls.scratch / "cluster", cls.seed)
+        cls.cluster = FaultyCluster(cls.scratch / "cluster", cls.seed, cls.log_in_store)
         try:
             cls.cluster.start()
         except (postgres.Unavailable, rados_gateway.Unavailable) as why:
@@ -80,13 +83,12 @@ class Torture(weir.RealTest):
             super().tearDownClass()
 
     def test_1_each_fault(self):
-        moments, names = random.Random(self.seed), list(FAULTS)
+        moments, names = random.Random(self.seed), list(self.names or self.cluster.faults())
         moments.shuffle(names)
         print(f"  seed {self.seed}", flush=True)
-        steps = [([name], SHORT.get(name, FAULTS[name].seconds)) for name in names]
+        steps = [([name], self.seconds.get(name, FAULTS[name].seconds)) for name in names]
         wrong = chapter(self.cluster, self.scratch, 1, steps, moments)
         self.assertEqual(wrong, [], "\n".join(wrong))
-
 
     def test_2_a_failover_to_an_older_copy(self):
         """What docs/operate/cluster.md promises: brokers notice, stop committing and say so; started anew they go on from what
@@ -160,7 +162,7 @@ def run(cluster, folder, options):
     while time.monotonic() < end:
         number += 1
         print(f"chapter {number}", flush=True)
-        steps = [draw(moments, options.fault or list(FAULTS)) for _ in range(CHAPTER_FAULTS)]
+        steps = [draw(moments, options.fault or cluster.faults()) for _ in range(CHAPTER_FAULTS)]
         wrong = chapter(cluster, folder, number, steps, moments, end)
         if wrong:
             print("\n".join(wrong), flush=True)
@@ -176,13 +178,14 @@ def main():
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--fault", action="append", choices=list(FAULTS), help="only this one; may be given again")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
+    parser.add_argument("--object", action="store_true", help="the metadata log in the object store: no database")
     parser.add_argument("--folder", help="where everything lies; by default a temporary folder, kept if something is wrong")
     options = parser.parse_args()
     weir.BINARY = str(pathlib.Path(options.weir).resolve())
     folder = pathlib.Path(options.folder or tempfile.mkdtemp(prefix="weir-torture-"))
     folder.mkdir(exist_ok=True)
     print(f"seed {options.seed}, folder {folder}", flush=True)
-    cluster, code = FaultyCluster(folder / "cluster", options.seed), 1
+    cluster, code = FaultyCluster(folder / "cluster", options.seed, options.object), 1
     try:
         cluster.start()
         code = run(cluster, folder, options)

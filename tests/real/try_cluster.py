@@ -1,8 +1,9 @@
 """A cluster to try: PostgreSQL, an S3 store and three brokers in three zones, on this machine, until Ctrl-C.
 
-try_cluster.py [--weir BINARY] [--folder PATH] [--local]
+try_cluster.py [--weir BINARY] [--folder PATH] [--local] [--object]
 
---local takes SQLite and a folder instead of PostgreSQL and the S3 store, which need Debian's packages."""
+--local takes SQLite and a folder instead of PostgreSQL and the S3 store, which need Debian's packages. --object keeps the
+metadata log in the object store instead of a database."""
 import argparse
 import os
 import pathlib
@@ -19,13 +20,18 @@ BUCKET = "weir"
 
 
 class Cluster:
-    def __init__(self, folder, local):
-        self.folder, self.local, self.started, self.brokers = pathlib.Path(folder), local, [], []
+    def __init__(self, folder, local, log_in_store=False):
+        self.folder, self.local, self.log_in_store = pathlib.Path(folder), local, log_in_store
+        self.started, self.brokers = [], []
         self.log, self.store = f"sqlite:{folder}/metadata.db", f"file:{folder}/objects"
 
     def start(self):
+        if self.log_in_store:
+            self.log = "object:"
+        elif not self.local:
+            self.log = self.start_postgres()
         if not self.local:
-            self.log, self.store = self.start_postgres(), self.start_store()
+            self.store = self.start_store()
         self.brokers = [self.start_broker(number, zone) for number, zone in enumerate(ZONES, 1)]
 
     def start_postgres(self):
@@ -78,10 +84,11 @@ def main():
     parser.add_argument("--weir", default="build/release/weir")
     parser.add_argument("--folder", help="where everything lies; by default a temporary folder")
     parser.add_argument("--local", action="store_true", help="SQLite and a folder: no packages, no S3 store")
+    parser.add_argument("--object", action="store_true", help="the metadata log in the object store: no database")
     options = parser.parse_args()
     weir.BINARY = str(pathlib.Path(options.weir).resolve())
     folder = options.folder or tempfile.mkdtemp(prefix="weir-cluster-")
-    cluster = Cluster(folder, options.local)
+    cluster = Cluster(folder, options.local, options.object)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         cluster.start()

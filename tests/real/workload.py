@@ -51,6 +51,7 @@ class Flow:
 class Workload:
     def __init__(self, cluster, scratch, seed, chapter=1):
         self.cluster, self.scratch = cluster, scratch / f"chapter{chapter}"
+        self.patience = PATIENCE * (2 if cluster.log_in_store else 1)  # each entry takes a share of a second
         self.scratch.mkdir()
         bootstrap, nodes = cluster.bootstrap(), cluster.nodes
         self.topic = topic = create_topic(nodes[0].broker.bootstrap, PARTITIONS)
@@ -69,20 +70,21 @@ class Workload:
         self.normal = 0.0
 
     def settle(self):
-        *_, left = self.flow.wait_all(PATIENCE)
-        assert not left, f"nothing was done by {left} within {PATIENCE:.0f} s, and nothing is broken"
+        *_, left = self.flow.wait_all(self.patience)
+        assert not left, f"nothing was done by {left} within {self.patience:.0f} s, and nothing is broken"
         self.normal = self.flow.rate(2)
 
     def recover(self):
         """After a fault: how long until every client went on in every partition, who was last, and the rate then."""
         self.flow.take()
-        took, last, left = self.flow.wait_all(PATIENCE)
+        took, last, left = self.flow.wait_all(self.patience)
         dead = self.cluster.dead()
         assert not dead, "\n".join(dead)
-        assert not left, f"{PATIENCE:.0f} s after the fault there is nothing from {left}"
-        end, rate = time.monotonic() + PATIENCE, 0.0
+        assert not left, f"{self.patience:.0f} s after the fault there is nothing from {left}"
+        end, rate = time.monotonic() + self.patience, 0.0
         while rate < self.normal / 2:  # a machine may be busy for a moment
-            assert time.monotonic() < end, f"{rate:.0f} records/s {PATIENCE:.0f} s after the fault, {self.normal:.0f} before"
+            assert time.monotonic() < end, \
+                f"{rate:.0f} records/s {self.patience:.0f} s after the fault, {self.normal:.0f} before"
             rate = self.flow.rate(1.5)
         return took, last, rate
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# help: [--minutes M] [--fault NAME] [--seed N]: real brokers, database and store under faults; judges what clients saw
+# help: [--minutes M] [--fault NAME] [--seed N] [--object]: a real cluster under faults; judges what clients saw
 
 dev_torture() {
   need build test

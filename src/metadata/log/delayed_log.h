@@ -31,6 +31,8 @@ class DelayedLog final : public MetadataLog {
   Task<Status> trim(Position upto) override { return inner_->trim(upto); }
   Task<Result<Uuid>> cluster_id(Uuid proposal) override { return inner_->cluster_id(proposal); }
   [[nodiscard]] std::uint64_t incarnation() const override { return inner_->incarnation(); }
+  [[nodiscard]] Duration look_interval() const override { return inner_->look_interval(); }
+  Task<void> stop() override { return inner_->stop(); }
 
  private:
   std::unique_ptr<MetadataLog> inner_;

@@ -80,6 +80,11 @@ class MetadataLog {
   // connected to again may have been restored, or be a copy that lacks the last entries. Who keeps
   // a state compares it with the log then. A call that began before does not append to the new one.
   [[nodiscard]] virtual std::uint64_t incarnation() const { return 0; }
+  // How long to leave it to wait_past() to notice what others append before looking with read():
+  // longer where looking costs money.
+  [[nodiscard]] virtual Duration look_interval() const { return std::chrono::milliseconds(500); }
+  // After the last call: ends what the log does by itself. Before the log is destroyed.
+  virtual Task<void> stop() { co_return; }
 };
 
 }  // namespace weir::metadata

@@ -1,8 +1,9 @@
-// Opens a metadata log by URL: sqlite:PATH, postgres://… or memory: (volatile: for tests and
-// --dev). Blocks: for the start of a process.
+// Opens a metadata log by URL: sqlite:PATH, postgres://…, object: (in the object store) or memory:
+// (volatile: for tests and --dev). Blocks: for the start of a process.
 #pragma once
 #include "metadata/log/metadata_log.h"
 #include "metadata/log/missing_log.h"
+#include "storage/object_store.h"
 
 #include <memory>
 #include <string_view>
@@ -13,6 +14,10 @@ struct LogOptions {
   // Take a backend that may lose what it acknowledged (metadata.log.allow.unsafe).
   bool allow_unsafe = false;
   MissingLog missing = MissingLog::kCreate;
+  // For object:, with its name in messages, and the executor it works on: see ObjectLog.
+  storage::ObjectStore* store = nullptr;
+  Executor executor;
+  std::string store_url;
 };
 
 // The log keeps a reference to `clock`. kInvalid: a URL of another kind, or a backend that is of no

@@ -1,0 +1,262 @@
+#include "metadata/log/object_chain.h"
+
+#include "runtime/parallel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weir::metadata {
+namespace {
+
+using object_log::block_of;
+using object_log::Group;
+using object_log::kBlock;
+using object_log::kClosed;
+using object_log::kEntries;
+using object_log::key;
+using object_log::kGroupEntries;
+using object_log::kTrims;
+using object_log::number_of;
+
+constexpr ByteCount kRecentBytes = 8_MiB;
+// So many groups, so many times, are read one after the other before the way is looked up.
+constexpr std::size_t kGroupsOfRound = 16;
+constexpr int kRounds = 2;
+// How often the end is looked for anew because the log was trimmed past it.
+constexpr int kTries = 3;
+constexpr std::size_t kObjectsOfRead = 256;
+constexpr std::size_t kParallel = 16;
+
+ByteCount bytes_of(const Group& group) {
+  ByteCount bytes = 0;
+  for (const LogEntry& entry : group.entries) bytes += entry.bytes.size();
+  return bytes;
+}
+
+std::unexpected<Error> missing(Position position) {
+  return fail(ErrorCode::kCorrupt,
+              fmt::format("metadata log: the object with entry {} is missing", position));
+}
+
+std::unexpected<Error> trimmed_meanwhile(Position position) {
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("metadata log: trimmed past entry {} meanwhile", position));
+}
+
+}  // namespace
+
+void ObjectChain::forget() {
+  known_ = false;
+  recent_.clear();
+  recent_bytes_ = 0;
+}
+
+void ObjectChain::add(Group group) {
+  if (!known_ || group.first() != tail_ + 1) return;
+  tail_ = group.last();
+  recent_bytes_ += bytes_of(group);
+  recent_.push_back(std::move(group));
+  while (recent_bytes_ > kRecentBytes && recent_.size() > 1) {
+    recent_bytes_ -= bytes_of(recent_.front());
+    recent_.pop_front();
+  }
+}
+
+void ObjectChain::collect(AnswerEntries& answer, Position from, Position upto) const {
+  if (!holds(from)) return;
+  for (const Group& group : recent_) {
+    if (group.last() < from) continue;
+    const Position last = std::min(upto, group.last());
+    from = add_run(answer, group.entries, from, last);
+    if (from <= last || from > upto) return;
+  }
+}
+
+Task<Result<Group>> ObjectChain::get(Position first) {
+  WEIR_CO_TRY(const Slice object, co_await store_.get(key(kEntries, first)));
+  co_return object_log::decode_group(object, first);
+}
+
+Task<Status> ObjectChain::read_trims() {
+  std::string after;
+  while (true) {
+    WEIR_CO_TRY(const storage::ListPage page,
+                co_await store_.list(std::string(kTrims), after, storage::kMaxListLimit));
+    for (const storage::ObjectInfo& object : page.objects) {
+      set_trimmed(number_of(kTrims, object.key).value_or(0));
+      after = object.key;
+    }
+    if (!page.more) co_return Status();
+  }
+}
+
+// Groups lie within blocks, and blocks that are not trimmed as a whole are there as a whole.
+Task<Status> ObjectChain::find_end() {
+  WEIR_CO_CHECK(co_await read_trims());
+  Position last = block_of(trimmed_ + 1) * kBlock;
+  std::string after = key(kEntries, last);
+  bool more = true;
+  bool found = false;
+  while (more) {
+    WEIR_CO_TRY(const storage::ListPage page,
+                co_await store_.list(std::string(kEntries), after, storage::kMaxListLimit));
+    for (const storage::ObjectInfo& object : page.objects) {
+      after = object.key;
+      const auto number = number_of(kEntries, object.key);
+      if (number) last = *number;
+      found = found || number.has_value();
+    }
+    more = page.more;
+  }
+  if (found) {
+    auto group = co_await get(last);
+    if (!group && group.error().code == ErrorCode::kNotFound) co_return trimmed_meanwhile(last);
+    if (!group) co_return std::unexpected(group.error());
+    last = group->last();
+  }
+  if (last < trimmed_) co_return missing(trimmed_);
+  tail_ = last;
+  known_ = true;
+  co_return Status();
+}
+
+Task<Status> ObjectChain::advance(Upto upto) {
+  while (busy_) co_await free_.wait();
+  busy_ = true;
+  Status status = co_await advance_locked(upto);
+  busy_ = false;
+  free_.notify();
+  co_return status;
+}
+
+Task<Status> ObjectChain::advance_locked(Upto upto) {
+  const std::size_t most = upto == Upto::kNext ? 1 : kGroupsOfRound;
+  int tries = 0;
+  for (int round = 0;; ++round) {
+    if (round == kRounds) forget();
+    const bool searched = !known_;
+    if (searched) WEIR_CO_CHECK(co_await find_end());
+    const Position next = tail_ + 1;
+    bool more = false;
+    auto read = co_await read_groups(next, most, more);
+    if (!read) {
+      // What answers next may be another store than the one that this was read from.
+      forget();
+      co_return std::unexpected(read.error());
+    }
+    if (searched || !read->empty() || upto == Upto::kEnd) {
+      WEIR_CO_TRY(const bool deleted, co_await marked(next));
+      if (deleted) read->clear();
+    }
+    for (Group& group : *read) add(std::move(group));
+    if (known_ && (!more || upto == Upto::kNext)) co_return Status();
+    if (!known_ && ++tries == kTries) co_return trimmed_meanwhile(next);
+  }
+}
+
+Task<Result<std::vector<Group>>> ObjectChain::peek() {
+  bool more = false;
+  auto groups = co_await read_groups(tail_ + 1, kGroupsOfRound, more);
+  if (!groups) forget();
+  co_return groups;
+}
+
+// The groups from `first` on, some of them when there are `more`.
+Task<Result<std::vector<Group>>> ObjectChain::read_groups(Position first, std::size_t most,
+                                                          bool& more) {
+  std::vector<Group> groups;
+  ByteCount bytes = 0;
+  for (more = true; more && groups.size() < most && bytes < kRecentBytes;) {
+    auto group = co_await get(first);
+    if (!group && group.error().code != ErrorCode::kNotFound) {
+      co_return std::unexpected(group.error());
+    }
+    more = group.has_value();
+    if (!more) break;
+    first = group->last() + 1;
+    bytes += bytes_of(*group);
+    groups.push_back(*std::move(group));
+  }
+  co_return groups;
+}
+
+Task<Result<bool>> ObjectChain::marked(Position position) {
+  auto mark = co_await store_.head(key(kClosed, block_of(position)));
+  if (!mark && mark.error().code == ErrorCode::kNotFound) co_return false;
+  forget();
+  if (!mark) co_return std::unexpected(mark.error());
+  co_return true;
+}
+
+Task<Status> ObjectChain::check_mark(Position position) {
+  WEIR_CO_TRY(const bool deleted, co_await marked(position));
+  if (deleted) co_return trimmed_meanwhile(position);
+  co_return Status();
+}
+
+Task<Result<std::vector<LogEntry>>> ObjectChain::read(Position after, ByteCount limit) {
+  if (!known_ || after >= tail_) WEIR_CO_CHECK(co_await advance(Upto::kTrustedEnd));
+  if (after < trimmed_) co_return trimmed_away(after, trimmed_);
+  AnswerEntries answer(limit);
+  collect(answer, after + 1, tail_);
+  std::vector<LogEntry> entries = answer.release();
+  if (!entries.empty() || after >= tail_) co_return entries;
+  auto read = co_await read_objects(after, limit);
+  if (read) {
+    // Else they may be what a broker that slept wrote where entries were deleted.
+    Status unmarked = co_await check_mark(after + 1);
+    if (unmarked) co_return read;
+    read = std::unexpected(unmarked.error());
+  }
+  // Trimmed by another broker?
+  WEIR_CO_CHECK(co_await read_trims());
+  if (after < trimmed_) co_return trimmed_away(after, trimmed_);
+  co_return read;
+}
+
+// The object that holds the entry after `after`, and those that follow, up to `limit`.
+Task<Result<std::vector<storage::ObjectInfo>>> ObjectChain::find_objects(Position after,
+                                                                         ByteCount limit) {
+  const Position before = std::max<Position>(after - static_cast<Position>(kGroupEntries) + 1, 0);
+  WEIR_CO_TRY(
+      const storage::ListPage page,
+      co_await store_.list(std::string(kEntries), key(kEntries, before), storage::kMaxListLimit));
+  std::vector<storage::ObjectInfo> objects;
+  ByteCount bytes = 0;
+  for (const storage::ObjectInfo& object : page.objects) {
+    const auto first = number_of(kEntries, object.key);
+    if (!first) continue;
+    if (*first <= after + 1) {
+      objects.clear();
+      bytes = 0;
+    } else if (objects.empty() || bytes > limit || objects.size() == kObjectsOfRead) {
+      break;
+    }
+    bytes += object.size;
+    objects.push_back(object);
+  }
+  if (objects.empty()) co_return missing(after + 1);
+  co_return objects;
+}
+
+Task<Result<std::vector<LogEntry>>> ObjectChain::read_objects(Position after, ByteCount limit) {
+  WEIR_CO_TRY(const std::vector<storage::ObjectInfo> objects, co_await find_objects(after, limit));
+  std::vector<Group> groups(objects.size());
+  auto read_one = [&](std::size_t i) -> Task<Status> {
+    WEIR_CO_TRY(groups[i], co_await get(*number_of(kEntries, objects[i].key)));
+    co_return Status();
+  };
+  WEIR_CO_CHECK(co_await for_each_parallel(groups.size(), kParallel, read_one));
+  AnswerEntries answer(limit);
+  Position next = after + 1;
+  for (const Group& group : groups) {
+    if (group.first() > next || group.last() < next) break;
+    next = add_run(answer, group.entries, next, group.last());
+    if (next <= group.last()) break;
+  }
+  if (next == after + 1) co_return missing(next);
+  co_return answer.release();
+}
+
+}  // namespace weir::metadata
