@@ -12,9 +12,10 @@ constexpr std::int16_t kNullableProtocolVersion = 7;
 Result<Task<kafka::JoinGroupResponse>> join(Broker& broker, const RequestContext& context,
                                             const Slice& body) {
   WEIR_TRY(auto request, kafka::decode<kafka::JoinGroupRequest>(body, context.version()));
-  return broker.groups.join(
-      {.client_id = context.client_id(), .host = "/" + context.client.peer_address}, request,
-      context.version());
+  return broker.groups.join({.client_id = context.client_id(),
+                             .host = "/" + context.client.peer_address,
+                             .reservation = context.reservation},
+                            request, context.version());
 }
 
 Task<PendingAnswer> start_join_group(Broker& broker, RequestContext context, Slice body) {

@@ -10,9 +10,19 @@ using kafka::KafkaError;
 
 namespace {
 
-bool has_protocol(const Member& member, std::string_view name) {
-  return std::ranges::any_of(member.protocols,
-                             [&](const MemberProtocol& protocol) { return protocol.name == name; });
+// Measured, with allocators' and containers' parts, and rounded up: a member whose join waits in a
+// group of its own; how often its names stand somewhere (the group's and the log's state, keys,
+// timers, the answer under way); a protocol without its texts; what of the chosen protocol the
+// log's state has.
+constexpr ByteCount kMemberBytes = 8_KiB;
+constexpr ByteCount kNameCopies = 8;
+constexpr ByteCount kProtocolBytes = 256;
+constexpr ByteCount kLoggedCopies = 3;
+
+std::set<std::string_view> names_of(const std::vector<MemberProtocol>& protocols) {
+  std::set<std::string_view> names;
+  for (const MemberProtocol& protocol : protocols) names.insert(protocol.name);
+  return names;
 }
 
 }  // namespace
@@ -36,6 +46,16 @@ std::string_view to_string(GroupState state) {
 Slice Member::metadata_for(std::string_view protocol) const {
   auto at = std::ranges::find(protocols, protocol, &MemberProtocol::name);
   return at == protocols.end() ? Slice{} : at->metadata;
+}
+
+ByteCount member_bytes(std::size_t names, const std::vector<MemberProtocol>& protocols) {
+  ByteCount bytes = kMemberBytes + kNameCopies * names;
+  ByteCount largest = 0;
+  for (const MemberProtocol& one : protocols) {
+    bytes += kProtocolBytes + 2 * one.name.size() + one.metadata.size();
+    largest = std::max<ByteCount>(largest, one.metadata.size());
+  }
+  return bytes + kLoggedCopies * largest;
 }
 
 bool same_protocols(const std::vector<MemberProtocol>& a, const std::vector<MemberProtocol>& b) {
@@ -65,8 +85,37 @@ Member& Group::add(Member member, std::string_view protocol_type) {
   if (leader_.empty()) leader_ = member.id;
   if (member.instance_id) static_members_[*member.instance_id] = member.id;
   pending_ids_.erase(member.id);
-  std::string id = member.id;
-  return members_.insert_or_assign(id, std::move(member)).first->second;
+  auto [at, is_new] = members_.try_emplace(member.id);
+  if (!is_new) count_protocols(at->second, -1);
+  count_protocols(member, 1);
+  at->second = std::move(member);
+  return at->second;
+}
+
+void Group::count_protocols(const Member& member, std::ptrdiff_t change) {
+  // A name that stands twice in a member's list counts once.
+  for (std::string_view name : names_of(member.protocols)) {
+    auto at = protocol_members_.try_emplace(std::string(name)).first;
+    at->second += static_cast<std::size_t>(change);
+    if (at->second == 0) protocol_members_.erase(at);
+  }
+}
+
+std::size_t Group::members_with(std::string_view protocol) const {
+  auto at = protocol_members_.find(protocol);
+  return at == protocol_members_.end() ? 0 : at->second;
+}
+
+void Group::set_protocols(Member& member, std::vector<MemberProtocol> protocols) {
+  count_protocols(member, -1);
+  member.protocols = std::move(protocols);
+  count_protocols(member, 1);
+}
+
+ByteCount Group::bytes_of(const Member& member) const {
+  std::size_t names = id_.size() + member.id.size() + member.instance_id.value_or("").size() +
+                      member.client_id.size() + member.client_host.size();
+  return member_bytes(names, member.protocols);
 }
 
 void Group::remove(const std::string& member_id) {
@@ -74,6 +123,7 @@ void Group::remove(const std::string& member_id) {
   auto at = members_.find(member_id);
   if (at == members_.end()) return;
   if (at->second.instance_id) static_members_.erase(*at->second.instance_id);
+  count_protocols(at->second, -1);
   members_.erase(at);
   if (leader_ == member_id) leader_ = members_.empty() ? "" : members_.begin()->first;
 }
@@ -117,10 +167,12 @@ bool Group::supports(std::string_view protocol_type, const std::vector<MemberPro
   if (protocol_type.empty() || protocols.empty()) return false;
   if (members_.empty()) return true;
   if (protocol_type != protocol_type_) return false;
+  auto except = members_.find(std::string(except_member));
+  const bool is_in = except != members_.end();
+  const std::size_t others = members_.size() - (is_in ? 1 : 0);
+  const auto own = is_in ? names_of(except->second.protocols) : std::set<std::string_view>{};
   return std::ranges::any_of(protocols, [&](const MemberProtocol& candidate) {
-    return std::ranges::all_of(members_, [&](const auto& entry) {
-      return entry.first == except_member || has_protocol(entry.second, candidate.name);
-    });
+    return members_with(candidate.name) - (own.contains(candidate.name) ? 1U : 0U) == others;
   });
 }
 
@@ -145,8 +197,7 @@ std::string Group::choose_protocol() const {
   // equals.
   std::map<std::string, std::size_t> votes;
   auto all_have = [&](const MemberProtocol& candidate) {
-    return std::ranges::all_of(
-        members_, [&](const auto& entry) { return has_protocol(entry.second, candidate.name); });
+    return members_with(candidate.name) == members_.size();
   };
   for (const auto& [id, member] : members_) {
     auto preferred = std::ranges::find_if(member.protocols, all_have);

@@ -4,6 +4,7 @@
 // members).
 #pragma once
 #include "base/bytes.h"
+#include "base/units.h"
 #include "kafka/protocol/errors.h"
 #include "kafka/protocol/messages/join_group.h"
 #include "kafka/protocol/messages/sync_group.h"
@@ -66,6 +67,11 @@ struct Member {
   [[nodiscard]] Slice metadata_for(std::string_view protocol) const;
 };
 
+// What a member takes of memory, with the wait for a rebalance and what the log's state keeps of
+// it: one whose ids, client and group have names of so many bytes, and with these protocols.
+[[nodiscard]] ByteCount member_bytes(std::size_t names,
+                                     const std::vector<MemberProtocol>& protocols);
+
 [[nodiscard]] bool same_protocols(const std::vector<MemberProtocol>& a,
                                   const std::vector<MemberProtocol>& b);
 
@@ -92,6 +98,9 @@ class Group {
   [[nodiscard]] std::optional<std::string> static_member(std::string_view instance_id) const;
   Member& add(Member member, std::string_view protocol_type);
   void remove(const std::string& member_id);
+  void set_protocols(Member& member, std::vector<MemberProtocol> protocols);
+  // As member_bytes() tells for a member that is in.
+  [[nodiscard]] ByteCount bytes_of(const Member& member) const;
   // Gives a static member that came back a new id. Those that still wait under the old one are told
   // FENCED_INSTANCE_ID.
   Member& rename(const std::string& old_id, const std::string& new_id);
@@ -102,6 +111,10 @@ class Group {
   // NONE, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.
   [[nodiscard]] kafka::KafkaError check_member(
       std::string_view member_id, const std::optional<std::string_view>& instance_id) const;
+  // Whether that is one that was handed out and has not been used.
+  [[nodiscard]] bool is_pending(std::string_view member_id) const {
+    return pending_ids_.contains(member_id);
+  }
   // Whether a member with these protocols may be in the group.
   [[nodiscard]] bool supports(std::string_view protocol_type,
                               const std::vector<MemberProtocol>& protocols,
@@ -139,6 +152,9 @@ class Group {
   bool new_member_added = false;  // since the last look during the initial delay
 
  private:
+  void count_protocols(const Member& member, std::ptrdiff_t change);
+  [[nodiscard]] std::size_t members_with(std::string_view protocol) const;
+
   std::string id_;
   GroupState state_ = GroupState::kEmpty;
   GroupState previous_state_ = GroupState::kEmpty;
@@ -148,6 +164,9 @@ class Group {
   std::string leader_;
   std::map<std::string, Member> members_;
   std::map<std::string, std::string, std::less<>> static_members_;  // instance id to member id
+  // How many members have each protocol: comparing the members' lists would take the square of
+  // their length.
+  std::map<std::string, std::size_t, std::less<>> protocol_members_;
   PendingIds pending_ids_;
 };
 

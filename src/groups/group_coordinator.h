@@ -50,6 +50,8 @@ struct GroupLimits {
 struct GroupClient {
   std::string client_id;
   std::string host;  // as Kafka shows it: "/127.0.0.1"
+  // The request's place in the memory budgets: kept until the member has its own.
+  std::shared_ptr<const void> reservation;
 };
 
 class GroupCoordinator final : public metadata::CommitListener {
@@ -64,8 +66,9 @@ class GroupCoordinator final : public metadata::CommitListener {
   // Answers all that wait with COORDINATOR_NOT_AVAILABLE and ends.
   Task<void> stop();
 
-  // Ends with the rebalance, which may be minutes away: the request may go as soon as the task has
-  // been made.
+  // These two end with the rebalance, which may be minutes away: the request may go as soon as the
+  // task has been made. A member that names more than a thousand protocols (clients name one or
+  // two) is refused with INCONSISTENT_GROUP_PROTOCOL.
   Task<kafka::JoinGroupResponse> join(GroupClient client, const kafka::JoinGroupRequest& request,
                                       std::int16_t version);
   Task<kafka::SyncGroupResponse> sync(const kafka::SyncGroupRequest& request);
@@ -138,6 +141,7 @@ class GroupCoordinator final : public metadata::CommitListener {
   Task<void> finish_static_return(GroupPtr group, std::string member_id, std::string old_leader,
                                   std::int16_t version, JoinReply reply);
   [[nodiscard]] ByteBudget::Reservation reserve_memory(ByteCount bytes);
+  [[nodiscard]] kafka::KafkaError check_join(const GroupPtr& group, const Joiner& joiner) const;
   bool take_memory(Group& group, Joiner& joiner);
   void give_member_id(const GroupPtr& group, Joiner& joiner);
   void add_member(const GroupPtr& group, Joiner& joiner, const std::string& member_id);

@@ -17,15 +17,12 @@ constexpr std::int16_t kKnownMemberVersion =
     4;  // from it on, a member gets its id before it joins (KIP-394)
 constexpr std::int16_t kSkipAssignmentVersion = 9;  // KIP-814
 
-// What a member takes besides what it says.
-constexpr ByteCount kMemberBytes = 1_KiB;
-constexpr ByteCount kPendingIdBytes = 256;
+constexpr std::size_t kMaxProtocols = 1'000;
 
-ByteCount bytes_of(std::string_view client_id, const std::vector<MemberProtocol>& protocols) {
-  ByteCount bytes = kMemberBytes + client_id.size();
-  for (const MemberProtocol& one : protocols) bytes += one.name.size() + one.metadata.size();
-  return bytes;
-}
+// What an id takes that was handed out, with its timer and the group that it may have made, besides
+// its own and the group's name in some places.
+constexpr ByteCount kPendingIdBytes = 2_KiB;
+constexpr ByteCount kPendingIdCopies = 8;
 
 JoinGroupResponse failed(KafkaError error, std::string member_id = {}) {
   JoinGroupResponse response;
@@ -42,6 +39,14 @@ Task<JoinGroupResponse> failing(KafkaError error, std::string member_id) {
 
 Task<JoinGroupResponse> GroupCoordinator::join(GroupClient client, const JoinGroupRequest& request,
                                                std::int16_t version) {
+  auto refused = [&](KafkaError error) { return failing(error, std::string(request.member_id)); };
+  if (request.group_id.empty()) return refused(KafkaError::kInvalidGroupId);
+  if (request.session_timeout_ms < limits_.min_session_timeout_ms ||
+      request.session_timeout_ms > limits_.max_session_timeout_ms) {
+    return refused(KafkaError::kInvalidSessionTimeout);
+  }
+  if (request.protocols.size() > kMaxProtocols)
+    return refused(KafkaError::kInconsistentGroupProtocol);
   Joiner joiner;
   joiner.client = std::move(client);
   if (request.group_instance_id) joiner.instance_id = std::string(*request.group_instance_id);
@@ -55,11 +60,6 @@ Task<JoinGroupResponse> GroupCoordinator::join(GroupClient client, const JoinGro
   for (const auto& protocol : request.protocols) {
     joiner.protocols.push_back(
         {.name = std::string(protocol.name), .metadata = Slice::copy_of(protocol.metadata)});
-  }
-  if (request.group_id.empty()) return failing(KafkaError::kInvalidGroupId, joiner.member_id);
-  if (request.session_timeout_ms < limits_.min_session_timeout_ms ||
-      request.session_timeout_ms > limits_.max_session_timeout_ms) {
-    return failing(KafkaError::kInvalidSessionTimeout, joiner.member_id);
   }
   return boost::asio::co_spawn(executor_, do_join(std::move(joiner), std::string(request.group_id)),
                                boost::asio::use_awaitable);
@@ -81,19 +81,11 @@ ByteBudget::Reservation GroupCoordinator::reserve_memory(ByteCount bytes) {
 Task<JoinGroupResponse> GroupCoordinator::do_join(Joiner joiner, std::string group_id) {
   Missing missing = joiner.member_id.empty() ? Missing::kIsMade : Missing::kIsNone;
   auto [error, group] = co_await hold(std::move(group_id), missing);
+  if (error == KafkaError::kNone) error = check_join(group, joiner);
+  if (error == KafkaError::kNone && !take_memory(*group, joiner))
+    error = KafkaError::kCoordinatorNotAvailable;
   if (error != KafkaError::kNone) co_return failed(error, joiner.member_id);
-  if (!group) co_return failed(KafkaError::kUnknownMemberId, joiner.member_id);
-  if (group->is(GroupState::kDead))
-    co_return failed(KafkaError::kCoordinatorNotAvailable, joiner.member_id);
   JoinReply reply = joiner.reply;
-  if (!has_room(*group, joiner.member_id))
-    co_return failed(KafkaError::kGroupMaxSizeReached, joiner.member_id);
-  if (!group->supports(joiner.protocol_type, joiner.protocols, joiner.member_id)) {
-    co_return failed(KafkaError::kInconsistentGroupProtocol, joiner.member_id);
-  }
-  if (!take_memory(*group, joiner)) {
-    co_return failed(KafkaError::kCoordinatorNotAvailable, joiner.member_id);
-  }
   if (joiner.member_id.empty()) {
     join_new(group, joiner);
   } else {
@@ -104,16 +96,34 @@ Task<JoinGroupResponse> GroupCoordinator::do_join(Joiner joiner, std::string gro
   co_return co_await reply.wait();
 }
 
+KafkaError GroupCoordinator::check_join(const GroupPtr& group, const Joiner& joiner) const {
+  if (!group) return KafkaError::kUnknownMemberId;
+  if (group->is(GroupState::kDead)) return KafkaError::kCoordinatorNotAvailable;
+  if (!has_room(*group, joiner.member_id)) return KafkaError::kGroupMaxSizeReached;
+  if (!group->supports(joiner.protocol_type, joiner.protocols, joiner.member_id))
+    return KafkaError::kInconsistentGroupProtocol;
+  bool is_new =
+      joiner.member_id.empty() || (!joiner.instance_id && group->is_pending(joiner.member_id));
+  return is_new ? KafkaError::kNone : group->check_member(joiner.member_id, joiner.instance_id);
+}
+
 // What a member said before makes room for what it says now.
 bool GroupCoordinator::take_memory(Group& group, Joiner& joiner) {
   Member* known = group.find(joiner.member_id);
-  if (known != nullptr) known->memory.reset();
-  joiner.memory = reserve_memory(bytes_of(joiner.client.client_id, joiner.protocols));
-  if (!joiner.memory && known != nullptr) {
-    // There is room: it has just been given back.
-    known->memory = member_memory_.try_reserve(bytes_of(known->client_id, known->protocols));
+  if (known == nullptr) {
+    std::size_t names = group.id().size() + joiner.member_id.size() +
+                        joiner.instance_id.value_or("").size() + joiner.client.client_id.size() +
+                        joiner.client.host.size();
+    joiner.memory = reserve_memory(member_bytes(names, joiner.protocols));
+    return joiner.memory != nullptr;
   }
-  if (joiner.memory && known != nullptr) known->memory = joiner.memory;
+  // It keeps its names, whatever this request's are.
+  const ByteCount before = group.bytes_of(*known);
+  const ByteCount names = before - member_bytes(0, known->protocols);
+  known->memory.reset();
+  joiner.memory = reserve_memory(names + member_bytes(0, joiner.protocols));
+  // Refused, it has what it had: there is room, which has just been given back.
+  known->memory = joiner.memory ? joiner.memory : member_memory_.try_reserve(before);
   return joiner.memory != nullptr;
 }
 
@@ -137,7 +147,8 @@ void GroupCoordinator::join_new(const GroupPtr& group, Joiner& joiner) {
 void GroupCoordinator::give_member_id(const GroupPtr& group, Joiner& joiner) {
   std::string id = new_member_id(std::nullopt, joiner.client.client_id);
   joiner.memory.reset();
-  ByteBudget::Reservation memory = reserve_memory(kPendingIdBytes + id.size());
+  ByteBudget::Reservation memory =
+      reserve_memory(kPendingIdBytes + kPendingIdCopies * (id.size() + group->id().size()));
   if (!memory) return joiner.reply.set(failed(KafkaError::kCoordinatorNotAvailable));
   group->pending_ids().emplace(id, std::move(memory));
   watch_pending_id(group, id, joiner.session_timeout_ms);
@@ -145,11 +156,8 @@ void GroupCoordinator::give_member_id(const GroupPtr& group, Joiner& joiner) {
 }
 
 void GroupCoordinator::join_known(const GroupPtr& group, Joiner& joiner) {
-  if (!joiner.instance_id && group->pending_ids().contains(joiner.member_id)) {
+  if (!joiner.instance_id && group->is_pending(joiner.member_id))
     return add_member(group, joiner, joiner.member_id);
-  }
-  KafkaError error = group->check_member(joiner.member_id, joiner.instance_id);
-  if (error != KafkaError::kNone) return joiner.reply.set(failed(error, joiner.member_id));
   Member& member = *group->find(joiner.member_id);
   bool is_same = same_protocols(member.protocols, joiner.protocols);
   switch (group->state()) {
@@ -183,7 +191,7 @@ void GroupCoordinator::join_returning_static(const GroupPtr& group, Joiner& join
   member.client_host = joiner.client.host;
   if (!group->is(GroupState::kStable)) return update_member(group, member, joiner);
   std::string protocol = group->protocol();
-  member.protocols = joiner.protocols;
+  group->set_protocols(member, joiner.protocols);
   member.memory = joiner.memory;
   member.session_timeout_ms = joiner.session_timeout_ms;
   member.rebalance_timeout_ms = joiner.rebalance_timeout_ms;
@@ -239,7 +247,7 @@ void GroupCoordinator::add_member(const GroupPtr& group, Joiner& joiner,
 }
 
 void GroupCoordinator::update_member(const GroupPtr& group, Member& member, Joiner& joiner) {
-  member.protocols = joiner.protocols;
+  group->set_protocols(member, joiner.protocols);
   member.memory = joiner.memory;
   member.session_timeout_ms = joiner.session_timeout_ms;
   member.rebalance_timeout_ms = joiner.rebalance_timeout_ms;

@@ -1,4 +1,6 @@
 """Clients that would use up the memory: what they may take is limited, and others are served meanwhile."""
+import time
+
 from weir import RealTest, Weir
 from wire import bodies, client, codec
 
@@ -69,12 +71,14 @@ class Hostile(RealTest):
         connections = self.connections(20)
         body = bodies.join("j", protocols=(("p", b""),))
         one = codec.encode_request("JoinGroup", 6, body, 1)
-        protocol = codec_unsigned(2) + b"p" + codec_unsigned(1) + b"\0"
-        frame = one[:-6] + codec_unsigned(100_001) + protocol * 100_000 + b"\0"
+        for number, connection in enumerate(connections):
+            protocol = codec_unsigned(2) + bytes([ord("a") + number]) + codec_unsigned(1) + b"\0"
+            connection.send_frame(one[:-6] + codec_unsigned(100_001) + protocol * 100_000 + b"\0")
+        started = time.monotonic()
         for connection in connections:
-            connection.send_frame(frame)
-        for connection in connections:
-            connection.recv_frame()
+            error = int.from_bytes(connection.recv_frame()[9:11], "big")
+            self.assertEqual(error, 23)  # INCONSISTENT_GROUP_PROTOCOL
+        self.assertLess(time.monotonic() - started, 10)
         self.assertLess(self.broker.memory("VmHWM") - before, BUDGET)
 
     def test_long_names_of_topics_that_do_not_exist(self):
