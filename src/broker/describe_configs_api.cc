@@ -6,6 +6,9 @@
 #include "config/describe.h"
 #include "kafka/protocol/messages/describe_configs.h"
 
+#include <set>
+#include <utility>
+
 namespace weir::broker {
 namespace {
 
@@ -63,7 +66,10 @@ Task<DescribeConfigsResponse> describe_configs(Broker& broker, const RequestCont
                                                const DescribeConfigsRequest& request) {
   DescribeConfigsResponse response;
   std::ignore = co_await broker.coordinator.catch_up();
+  // What stands twice is answered once: an answer is a thousand times the question.
+  std::set<std::pair<std::int8_t, std::string_view>> answered;
   for (const auto& resource : request.resources) {
+    if (!answered.emplace(resource.resource_type, resource.resource_name).second) continue;
     auto& out = response.results.emplace_back();
     out.resource_type = resource.resource_type;
     out.resource_name = std::string(resource.resource_name);

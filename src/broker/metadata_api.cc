@@ -132,11 +132,14 @@ Task<void> add_named_topics(Broker& broker, const RequestContext& context,
   if (!missing.empty() && may_auto_create(broker, context, request))
     failed = co_await auto_create(broker, context.client.core, missing);
   View view = view_of(broker, context, request);
-  std::set<std::string> answered;  // a name that stands twice is answered once
+  // What stands twice is answered once.
+  std::set<std::string> answered;
+  std::set<Uuid> answered_ids;
   for (const auto& asked : *request.topics) {
     bool by_id = !asked.topic_id.is_zero();
     std::string name(asked.name.value_or(""));
-    if (!by_id && !answered.insert(name).second) continue;
+    if (by_id ? !answered_ids.insert(asked.topic_id).second : !answered.insert(name).second)
+      continue;
     auto topic = by_id ? view.image->topic(asked.topic_id) : view.image->topic(name);
     if (topic) {
       response.topics.push_back(describe(view, *topic));

@@ -25,6 +25,13 @@ constexpr Duration kReadingTime = std::chrono::seconds(5);
 // Answers of this size are given whatever other answers take.
 constexpr ByteCount kAlwaysGiven = 64_KiB;
 
+// A copy in memory of its own: a slice keeps the whole object that it lies in.
+Chain detached(const Chain& records) {
+  Chain out;
+  for (const Slice& slice : records.slices()) out.append(Slice::copy_of(slice.bytes()));
+  return out;
+}
+
 // Partitions that do not exist are answered, but do not end the wait of the others.
 bool is_unknown(KafkaError error) {
   return error == KafkaError::kUnknownTopicOrPartition || error == KafkaError::kUnknownTopicId;
@@ -249,6 +256,7 @@ Task<void> Fetcher::read_all(std::vector<Target>& targets, const FetchOptions& o
     ByteCount left = plan.max_bytes > sent ? plan.max_bytes - sent : 0;
     ByteCount limit = std::min(left, static_cast<ByteCount>(std::max(target.request.max_bytes, 0)));
     assemble(target, own, {.max_bytes = limit, .at_least_one = sent == 0, .memory = plan.memory});
+    if (!plan.memory) target.data.records = detached(target.data.records);
     sent += target.data.records.size();
   }
   bytes_out_.add(sent);

@@ -158,6 +158,15 @@ TEST_F(FetcherTest, ReturnsTheWholeBatchThatHoldsTheOffset) {
   EXPECT_EQ(end[0].log_start_offset, 0);
 }
 
+// Clients that do not take them would keep many objects in memory that nobody counts.
+TEST_F(FetcherTest, SmallAnswersDoNotKeepTheirObjects) {
+  commit(0, {batch_of({1}, 500)});
+  const Slice object = reader_.objects.begin()->second.flatten();
+  const Chain records = fetch({at(0)})[0].records;
+  ASSERT_FALSE(records.empty());
+  for (const Slice& slice : records.slices()) EXPECT_NE(slice.owner(), object.owner());
+}
+
 TEST_F(FetcherTest, CrossesObjectsInOffsetOrder) {
   commit(0, {batch_of({1, 2})});
   commit(1, {batch_of({1})});

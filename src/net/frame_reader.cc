@@ -9,7 +9,8 @@ namespace weir::net {
 namespace {
 
 constexpr std::size_t kSizeBytes = 4;
-constexpr ByteCount kFirstPart = 1_MiB;
+// Of a large frame, before its bytes come: announcing much must not keep much from others.
+constexpr ByteCount kFirstPart = 64_KiB;
 
 std::unexpected<Error> cancelled() { return fail(ErrorCode::kCancelled, "the reader stops"); }
 

@@ -85,13 +85,18 @@ Task<void> FramedConnection::read_loop() {
     starting_ = false;
     if (closed_.stop_requested()) pending.set(std::unexpected(closed_error()));
     ++unanswered_;
-    pending_.push_back(std::move(pending));
+    ByteCount ready = 0;
+    pending.peek([&](const Response& response) {
+      if (response && *response) ready = (*response)->size();
+    });
+    ready_ += ready;
+    pending_.push_back({.pending = std::move(pending), .ready = ready});
     work_.notify();
   }
 }
 
 bool FramedConnection::has_room() const {
-  return unanswered_ < limits_.unanswered_max && unsent_ <= limits_.unsent_max;
+  return unanswered_ < limits_.unanswered_max && unsent_ + ready_ <= limits_.unsent_max;
 }
 
 Task<void> FramedConnection::wait_for_room() {
@@ -122,14 +127,15 @@ Task<void> FramedConnection::write_loop() {
 // error that one of them is.
 Task<std::optional<Error>> FramedConnection::collect() {
   do {
-    Response response = co_await pending_.front().wait();
+    Response response = co_await pending_.front().pending.wait();
+    ready_ -= pending_.front().ready;
     pending_.pop_front();
     if (!response) co_return std::move(response).error();
     if (!*response) continue;
     batch_.push_back(**std::move(response));
     unsent_ += batch_.back().size();
     for (const Slice& slice : batch_.back().slices()) cursor_.add(slice.bytes());
-  } while (!pending_.empty() && pending_.front().is_set() && unsent_ < kBatchBytes &&
+  } while (!pending_.empty() && pending_.front().pending.is_set() && unsent_ < kBatchBytes &&
            batch_.size() < kBatchResponses);
   co_return std::nullopt;
 }
@@ -166,7 +172,7 @@ void FramedConnection::abort(Error reason) {
 void FramedConnection::refuse_rest(Error reason) {
   if (!failure_) failure_ = std::move(reason);
   reader_.stop();
-  for (Pending& pending : pending_) pending.set(std::unexpected(closed_error()));
+  for (Waiting& one : pending_) one.pending.set(std::unexpected(closed_error()));
   closed_.request_stop();
   room_.notify();
   work_.notify();

@@ -31,8 +31,8 @@ struct ConnectionLimits {
   Duration idle = std::chrono::minutes(10);
   // Requests without a response; more are not read.
   std::size_t unanswered_max = 256;
-  // No request is read while more of a response than this waits for the client to take it.
-  ByteCount unsent_max = 1_MiB;
+  // No request is read while more of responses than this waits for the client to take it.
+  ByteCount unsent_max = 256_KiB;
   // How long responses are still worked on after the client ended its side.
   Duration half_closed = std::chrono::seconds(5);
   // How long a closed connection waits for the client to have read the last response.
@@ -103,7 +103,12 @@ class FramedConnection {
   bool aborted_ = false;
   std::optional<Error> failure_;
 
-  std::deque<Pending> pending_;  // in the order of the requests
+  struct Waiting {
+    Pending pending;
+    ByteCount ready = 0;  // bytes of a response that was there at once
+  };
+  std::deque<Waiting> pending_;  // in the order of the requests
+  ByteCount ready_ = 0;          // of all of them
   std::size_t unanswered_ = 0;   // those and the ones being written
   Notifier work_;                // for the writer: pending_ or reading_ changed
   Notifier room_;                // for the reader: unanswered_ or unsent_ fell

@@ -38,6 +38,7 @@ class ScriptedHandler final : public RequestHandler {
     if (echo) {
       Pending answered;
       answered.set(Chain(frame_of(as_text(request.frame.bytes()))));
+      ++echoed;
       co_return answered;
     }
     requests.emplace_back(as_text(request.frame.bytes()));
@@ -50,6 +51,7 @@ class ScriptedHandler final : public RequestHandler {
   }
 
   bool echo = false;  // answer by itself
+  int echoed = 0;
   std::vector<std::string> requests;
   std::vector<Pending> pending;
   std::optional<OneShot<bool>> hold;  // stage 1 lasts until it is set
@@ -263,6 +265,19 @@ TEST_F(FramedConnectionTest, ReadsNoRequestsWhileTheClientTakesNoResponses) {
   EXPECT_EQ(handler_.requests.size(), 2U);
   EXPECT_EQ(received(), wire({std::string(50'000, 'a'), "a1"}));
   EXPECT_EQ(handler_.requests.size(), 3U);
+}
+
+// Responses that are ready wait behind one that is not.
+TEST_F(FramedConnectionTest, ReadsNoRequestsWhileManyResponsesAreReady) {
+  limits_.unsent_max = 10'000;
+  open();
+  send(wire({"slow"}));
+  handler_.echo = true;
+  const std::string large(4000, 'r');
+  send(wire({large, large, large, large, large}));
+  EXPECT_EQ(handler_.echoed, 3);
+  handler_.answer(0, "a");
+  EXPECT_EQ(received(), wire({"a", large, large, large, large, large}));
 }
 
 TEST_F(FramedConnectionTest, ClosesWhenIdle) {

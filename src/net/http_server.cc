@@ -8,6 +8,8 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 
+#include <algorithm>
+
 namespace weir::net {
 namespace {
 
@@ -75,6 +77,12 @@ class HttpServer::Session {
 
   // Wakes it if it waits for a request.
   void stop() { stream_->cancel_read(); }
+  // Whether it waits for its client, and for nothing here.
+  [[nodiscard]] bool is_waiting() const { return is_waiting_; }
+  void close() {
+    is_waiting_ = false;
+    stream_->close();
+  }
 
  private:
   // Nothing: the connection is at its end. An error: what to answer to what was not understood.
@@ -98,7 +106,9 @@ class HttpServer::Session {
       const bool begun = !unread_.empty();
       if (!begun) deadline_.set(server_.clock_.now() + server_.limits_.idle);
       std::array<std::byte, 2048> some;
+      is_waiting_ = true;
       Result<std::size_t> count = co_await stream_->read_some(some, {});
+      is_waiting_ = false;
       if (!count || *count == 0) co_return std::nullopt;
       if (!begun) deadline_.set(server_.clock_.now() + server_.limits_.time_max);
       unread_ += as_text(Bytes(some).first(*count));
@@ -133,13 +143,21 @@ class HttpServer::Session {
   std::unique_ptr<Stream> stream_;
   LazyDeadline deadline_;
   std::string unread_;
+  bool is_waiting_ = false;
 };
+
+namespace {
+
+// Connections that are closing, or come in at once.
+constexpr std::size_t kSpareSlots = 64;
+
+}  // namespace
 
 HttpServer::HttpServer(Executor executor, Clock& clock, const HttpLimits& limits)
     : executor_(std::move(executor)),
       clock_(clock),
       limits_(limits),
-      slots_(limits.connections_max),
+      slots_(limits.connections_max + kSpareSlots),
       listener_({executor_}, clock, slots_, *this) {}
 
 HttpServer::~HttpServer() = default;
@@ -151,10 +169,16 @@ void HttpServer::route(std::string path, HttpHandler handler) {
 Status HttpServer::start(const ListenAddress& address) { return listener_.start(address); }
 
 Task<void> HttpServer::serve(std::unique_ptr<Stream> stream, std::size_t) {
+  if (sessions_.size() >= limits_.connections_max) make_room();
   Session session(*this, std::move(stream));
-  sessions_.insert(&session);
+  auto place = sessions_.insert(sessions_.end(), &session);
   co_await session.run();
-  sessions_.erase(&session);
+  sessions_.erase(place);
+}
+
+void HttpServer::make_room() {
+  auto waiting = std::ranges::find_if(sessions_, &Session::is_waiting);
+  if (waiting != sessions_.end()) (*waiting)->close();
 }
 
 Task<void> HttpServer::stop() {

@@ -13,9 +13,9 @@
 #include "runtime/task.h"
 
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 
 namespace weir::net {
@@ -35,6 +35,7 @@ using HttpHandler = std::function<Task<HttpResponse>(HttpRequest)>;
 
 struct HttpLimits {
   ByteCount header_max = 8_KiB;
+  // Beyond, the one that has waited longest for its client gives way: a probe is always answered.
   std::size_t connections_max = 64;
   // For a request to come, and again for its answer to be taken.
   Duration time_max = std::chrono::seconds(10);
@@ -60,13 +61,15 @@ class HttpServer final : public StreamServer {
  private:
   class Session;
 
+  void make_room();
+
   Executor executor_;
   Clock& clock_;
   const HttpLimits limits_;
   std::map<std::string, HttpHandler> routes_;
   ByteBudget slots_;
-  std::set<Session*> sessions_;  // touched on the executor only
-  bool stopping_ = false;        // as well
+  std::list<Session*> sessions_;  // the oldest first; touched on the executor only
+  bool stopping_ = false;         // as well
   Listener listener_;
 };
 

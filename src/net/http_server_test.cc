@@ -99,6 +99,21 @@ TEST_F(HttpServerTest, AnswersRoutesAndKeepsTheConnection) {
   EXPECT_TRUE(close.ends_with("\r\n\r\n(end)"));
 }
 
+TEST_F(HttpServerTest, ClientsThatSayNothingGiveWay) {
+  std::vector<std::unique_ptr<Stream>> silent;
+  for (std::size_t i = 0; i < 2 * limits_.connections_max; ++i) {
+    ask("GET /que");
+    silent.push_back(std::move(client_));
+    connect();
+  }
+  EXPECT_TRUE(ask("GET /query?abc HTTP/1.1\r\n\r\n").ends_with("abc"));
+  // The oldest ones went; the others may go on.
+  client_ = std::move(silent.front());
+  EXPECT_EQ(ask("ry?abc HTTP/1.1\r\n\r\n"), "(end)");
+  client_ = std::move(silent.back());
+  EXPECT_TRUE(ask("ry?abc HTTP/1.1\r\n\r\n").ends_with("abc"));
+}
+
 TEST_F(HttpServerTest, HeadHasTheLengthButNoBody) {
   std::string head = ask("HEAD /query?abc HTTP/1.1\r\n\r\n");
   EXPECT_TRUE(head.contains("Content-Length: 3\r\n"));

@@ -47,6 +47,13 @@ class OneShot {
     return state_->is_set;
   }
 
+  // Shows `look` what is set and has not been taken yet. Under a lock: it must be short.
+  template <typename Look>
+  void peek(Look look) const {
+    std::lock_guard lock(state_->mutex);
+    if (state_->value) look(std::as_const(*state_->value));
+  }
+
   // At most one task waits, once.
   Task<T> wait() {
     // A copy in the frame: the OneShot itself may die while its task is suspended.
