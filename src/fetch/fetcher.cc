@@ -9,6 +9,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include <algorithm>
+
 namespace weir::fetch {
 namespace {
 
@@ -20,7 +22,7 @@ constexpr std::size_t kParallelReads = 8;
 // What was not begun in so much time is left to the next fetch: a client that waits for one answer
 // for too long asks for the same again, and would never get on. Many small objects, or a slow
 // store, make long fetches.
-constexpr Duration kReadingTime = std::chrono::seconds(5);
+constexpr Duration kReadingTime = std::chrono::seconds(1);
 
 // Answers of this size are given whatever other answers take.
 constexpr ByteCount kAlwaysGiven = 64_KiB;
@@ -225,7 +227,8 @@ Fetcher::Plan Fetcher::plan_reads(std::vector<Target>& targets, ByteCount max_by
         extents_from(target.view, target.request.fetch_offset, std::max<ByteCount>(limit, 1));
     ByteCount bytes = 0;
     for (const metadata::Extent& extent : target.extents) {
-      plan.reads.push_back({.extent = &extent});
+      plan.reads.push_back(
+          {.extent = &extent, .depth = static_cast<std::size_t>(&extent - target.extents.data())});
       bytes += extent.byte_length;
     }
     plan.bytes += std::min(bytes, limit);
@@ -263,23 +266,27 @@ Task<void> Fetcher::read_all(std::vector<Target>& targets, const FetchOptions& o
 }
 
 Task<void> Fetcher::load(std::vector<Read>& reads) {
-  auto next = std::make_shared<std::size_t>(0);
-  const MonoTime end = clock_.now() + kReadingTime;
+  auto loading = std::make_shared<Loading>();
+  loading->end = clock_.now() + kReadingTime;
+  for (Read& read : reads) loading->order.push_back(&read);
+  // The beginning of each partition first: if time runs out, each has come further.
+  std::ranges::sort(loading->order, {},
+                    [](const Read* read) { return std::pair(read->depth, read); });
   if (reads.size() <= 1) {
-    co_await load_from(reads, next, end);
+    co_await load_from(loading);
     co_return;
   }
   TaskGroup group;
   Executor executor = co_await boost::asio::this_coro::executor;
   for (std::size_t i = 0; i < std::min(reads.size(), kParallelReads); ++i)
-    group.spawn(executor, load_from(reads, next, end));
+    group.spawn(executor, load_from(loading));
   co_await group.join();
 }
 
-Task<void> Fetcher::load_from(std::vector<Read>& reads, std::shared_ptr<std::size_t> next,
-                              MonoTime end) {
-  while (*next < reads.size() && (*next == 0 || clock_.now() < end)) {
-    Read& read = reads[(*next)++];
+Task<void> Fetcher::load_from(std::shared_ptr<Loading> loading) {
+  while (loading->next < loading->order.size()) {
+    if (loading->next > 0 && clock_.now() >= loading->end) co_return;
+    Read& read = *loading->order[loading->next++];
     read.bytes = co_await reader_.read(*read.extent);
   }
 }

@@ -64,6 +64,7 @@ class Fetcher {
   };
   struct Read {
     const metadata::Extent* extent = nullptr;
+    std::size_t depth = 0;               // among the extents of its partition
     std::optional<Result<Chain>> bytes;  // nothing: there was no time for it
   };
 
@@ -87,7 +88,13 @@ class Fetcher {
   Plan plan_within_memory(std::vector<Target>& targets, ByteCount max_bytes);
   Task<void> read_all(std::vector<Target>& targets, const FetchOptions& options);
   Task<void> load(std::vector<Read>& reads);
-  Task<void> load_from(std::vector<Read>& reads, std::shared_ptr<std::size_t> next, MonoTime end);
+  // The reads of a fetch in the order in which they begin, and when the last one may.
+  struct Loading {
+    std::vector<Read*> order;
+    std::size_t next = 0;
+    MonoTime end;
+  };
+  Task<void> load_from(std::shared_ptr<Loading> loading);
   void assemble(Target& target, std::span<Read> reads, AssemblyLimits limits);
   void fail_read(Target& target, const Error& error);
 
