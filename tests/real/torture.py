@@ -49,7 +49,7 @@ def chapter(cluster, folder, number, steps, moments, end=float("inf")):
             if time.monotonic() > end:
                 break
             print(step(workload, names, seconds, moments), flush=True)
-            time.sleep(moments.uniform(0, 1))
+            time.sleep(moments.uniform(0, 0.5))
         wrong, figures = workload.finish()
     except AssertionError as error:
         return [str(error)]
