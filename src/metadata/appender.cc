@@ -212,7 +212,7 @@ void Appender::note(const Status& status) {
     if (status) {
       if (outage_) {
         log::info("metadata.log.up", {{"position", replayer_.position()}});
-        last_outage_end_ = clock_.now();
+        if (clock_.now() - outage_since_ >= options_.long_outage) last_outage_end_ = clock_.now();
       }
       outage_.reset();
       backoff_.reset();

@@ -30,6 +30,8 @@ struct AppenderOptions {
   // After the log has been down for this long, what waits and what comes is answered with
   // kUnavailable, except for the record whose outcome is unknown.
   Duration patience = std::chrono::seconds(5);
+  // last_outage_end() tells of outages that lasted so long: a call that fails now and then is none.
+  Duration long_outage = Duration::zero();
   Duration retry_base = std::chrono::milliseconds(10);
   Duration retry_cap = std::chrono::seconds(1);
 };
@@ -70,7 +72,7 @@ class Appender {
   [[nodiscard]] Notifier& appended() { return appended_; }
   // Why the log does not answer, while it does not. Any thread.
   [[nodiscard]] std::optional<Error> outage() const;
-  // When the log answered again the last time. Nothing: there was no outage.
+  // When the log answered again the last time. Nothing: there was no (long) outage.
   [[nodiscard]] std::optional<MonoTime> last_outage_end() const;
   // What a call of the log by another task met; tells of outages and their ends.
   void note(const Status& status);

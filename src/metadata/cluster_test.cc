@@ -196,6 +196,21 @@ TEST_F(ClusterTest, WhoReachesTheLogLaterAfterAnOutageIsNotFenced) {
   EXPECT_LE(time_until_gone(*one, 2), milliseconds(3200));
 }
 
+// Found by the simulator: every call that failed began all sessions anew.
+TEST_F(ClusterTest, ALogThatFailsNowAndThenDoesNotKeepTheDead) {
+  Node& one = start(1);
+  Node& two = start(2);
+  two.cable.cut(true);
+  MonoTime begin = clock_.now();
+  while (one->image()->brokers.contains(2) && clock_.now() - begin < seconds(60)) {
+    one.cable.cut(true);
+    run_until([&] { return one->status().has_value() == false; });
+    one.cable.cut(false);
+    run_for(milliseconds(700));
+  }
+  EXPECT_LE(clock_.now() - begin, seconds(10));
+}
+
 TEST_F(ClusterTest, ALogThatHangsFencesNobody) {
   Node& one = start(1);
   Node& two = start(2);

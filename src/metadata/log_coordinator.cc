@@ -11,6 +11,14 @@
 namespace weir::metadata {
 namespace {
 
+// An outage matters to sessions when it takes a good part of one: a log of which a call fails now
+// and then must not keep the dead among the living.
+AppenderOptions appender_options(const LogCoordinatorOptions& options) {
+  AppenderOptions out = options.appender;
+  out.long_outage = options.membership.session_timeout / 3;
+  return out;
+}
+
 Error stopping() { return {ErrorCode::kCancelled, "the coordinator stops"}; }
 
 }  // namespace
@@ -23,7 +31,7 @@ LogCoordinator::LogCoordinator(MetadataLog& log, SnapshotStore* snapshots, Clock
       executor_(std::move(executor)),
       options_(std::move(options)),
       replayer_(log),
-      appender_(log, replayer_, clock, Rng(rng_.next()), options_.appender),
+      appender_(log, replayer_, clock, Rng(rng_.next()), appender_options(options_)),
       membership_(options_.broker_id, options_.membership) {
   if (snapshots != nullptr) {
     snapshotter_.emplace(*snapshots, log, replayer_, clock, std::move(blocking),

@@ -62,7 +62,7 @@ Faults draw_faults(Rng& rng) {
   faults.pause = rng.below(2) == 0 ? milliseconds(500) : seconds(20);
   faults.outages = draw_mean(rng, seconds(6));
   faults.outage = seconds(4);
-  faults.cuts = draw_mean(rng, seconds(6));
+  faults.cuts = draw_mean(rng, seconds(2));
   faults.cut = seconds(10);
   faults.clock_jumps = draw_mean(rng, seconds(10));
   return faults;

@@ -19,8 +19,8 @@ NodeSettings draw_settings(Rng& rng) {
   set("diskless.append.upload.max.inflight", 1 + rng.below(8));
   set("metadata.log.max.entries.between.snapshots", 20 + rng.below(500));
   set("cache.max.bytes", rng.below(2) == 0 ? rng.below(5000) : 1 << 20);
-  set("broker.session.timeout.ms", 3000 + rng.below(9000));
-  set("broker.heartbeat.interval.ms", 200 + rng.below(800));
+  set("broker.session.timeout.ms", 1500 + rng.below(4000));
+  set("broker.heartbeat.interval.ms", 200 + rng.below(300));
   set("log.retention.check.interval.ms", 1000 + rng.below(5000));
   set("object.orphan.scan.interval.ms", 1000 + rng.below(5000));
   if (rng.below(3) == 0) set("max.incremental.fetch.session.cache.slots", rng.below(3));

@@ -36,7 +36,8 @@ metadata::LogCoordinatorOptions coordinator_options(const config::BrokerConfig& 
   options.snapshots.log_entries =
       static_cast<std::uint64_t>(config.metadata.snapshot_after_entries);
   options.membership = {.session_timeout = milliseconds(config.metadata.session_timeout_ms),
-                        .heartbeat_interval = milliseconds(config.metadata.heartbeat_interval_ms)};
+                        .heartbeat_interval = milliseconds(config.metadata.heartbeat_interval_ms),
+                        .return_time = milliseconds(config.metadata.session_timeout_ms / 4)};
   return options;
 }
 
