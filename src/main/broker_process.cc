@@ -7,6 +7,7 @@
 #include "metadata/log/open_metadata_log.h"
 #include "metadata/log_coordinator.h"
 #include "net/framed_server.h"
+#include "runtime/allocator.h"
 #include "runtime/executors.h"
 #include "runtime/log.h"
 #include "storage/delayed_store.h"
@@ -27,6 +28,7 @@ constexpr std::size_t kBlockingThreads = 8;
 // How long connections may take to finish what they asked for when the broker stops.
 constexpr Duration kDrainPatience = std::chrono::seconds(10);
 constexpr Duration kStartRetry = std::chrono::seconds(1);
+constexpr Duration kMemoryCheck = std::chrono::seconds(1);
 
 net::ConnectionLimits connection_limits(const config::ConnectionConfig& config) {
   net::ConnectionLimits limits;
@@ -129,6 +131,7 @@ struct BrokerProcess::Parts {
   [[nodiscard]] Status readiness() const;
   void make_coordinator();
   Task<void> become_ready();
+  Task<void> watch_memory();
   Task<Status> take_over();
 };
 
@@ -212,6 +215,13 @@ void BrokerProcess::Parts::make_coordinator() {
   started_coordinator = coordinator.get();
 }
 
+// The budget counts what is in use; what malloc keeps for the next buffers must not come on top.
+Task<void> BrokerProcess::Parts::watch_memory() {
+  while (co_await tasks.sleep(*clock, kMemoryCheck)) {
+    if (resident_bytes() > config.broker.memory_budget_bytes) give_back_free_memory();
+  }
+}
+
 Task<void> BrokerProcess::Parts::become_ready() {
   Status registered = co_await coordinator->wait_registered();
   if (!registered) {
@@ -265,6 +275,7 @@ Status BrokerProcess::start() {
   WEIR_CHECK(parts_->listen_http());
   parts_->make_coordinator();
   parts_->tasks.spawn(parts_->executors->coordinator(), parts_->become_ready());
+  parts_->tasks.spawn(parts_->executors->blocking(), parts_->watch_memory());
   return {};
 }
 

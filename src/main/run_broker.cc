@@ -10,6 +10,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <ostream>
 
@@ -53,7 +54,7 @@ ExitCode run_broker(LoadedConfig config, Output output) {
   for (const auto* warnings : {&config.layers.fixed.warnings, &config.broker.warnings}) {
     for (const std::string& warning : *warnings) log::warn("config.warning", {{"text", warning}});
   }
-  tune_allocator();
+  tune_allocator(std::min<ByteCount>(64_MiB, config.broker.memory_budget_bytes / 16));
   // A client that goes away while it is written to is an error of that connection.
   std::signal(SIGPIPE, SIG_IGN);
   auto broker = BrokerProcess::open(std::move(config));

@@ -1,17 +1,27 @@
 #include "runtime/allocator.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <climits>
+#include <fstream>
 
 namespace weir {
 
 void tune_allocator(ByteCount retained) {
-  // The greatest threshold that glibc takes.
-  constexpr ByteCount kMmapThreshold = 32_MiB;
+  constexpr ByteCount kMmapThreshold = 4_MiB;
   mallopt(M_MMAP_THRESHOLD, static_cast<int>(kMmapThreshold));
   mallopt(M_TRIM_THRESHOLD, static_cast<int>(std::min<ByteCount>(retained, INT_MAX)));
 }
+
+ByteCount resident_bytes() {
+  ByteCount all = 0;
+  ByteCount resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * static_cast<ByteCount>(::sysconf(_SC_PAGESIZE));
+}
+
+void give_back_free_memory() { ::malloc_trim(0); }
 
 }  // namespace weir

@@ -1,14 +1,21 @@
 // Settings of the C library's allocator for a process that receives and drops buffers of 100 KB to
-// 32 MiB all the time.
+// some MiB all the time.
 #pragma once
 #include "base/units.h"
 
 namespace weir {
 
-// Buffers up to 32 MiB come from memory the process keeps, not from fresh pages each time; up to
+// Buffers up to 4 MiB come from memory the process keeps, not from fresh pages each time; up to
 // `retained` free bytes per arena are kept. Called once, by main, before threads start. With
 // glibc's own thresholds, which follow the sizes it sees, the same traffic takes several times the
-// page faults; a pool of our own was no faster than this.
+// page faults; a pool of our own was no faster than this. Larger buffers, whole objects above all,
+// have a mapping of their own: small blocks would settle in the holes that they leave.
 void tune_allocator(ByteCount retained = 64_MiB);
+
+// The memory of this process that is in RAM.
+[[nodiscard]] ByteCount resident_bytes();
+// Gives free memory between buffers in use back to the system as well: up to `retained` of each
+// arena, and holes, add up to many times what is in use. Takes milliseconds; any thread.
+void give_back_free_memory();
 
 }  // namespace weir

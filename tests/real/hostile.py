@@ -1,6 +1,8 @@
 """Clients that would use up the memory: what they may take is limited, and others are served meanwhile."""
 import time
 
+import contextlib
+
 from weir import RealTest, Weir
 from wire import bodies, client, codec
 
@@ -79,6 +81,21 @@ class Hostile(RealTest):
             error = int.from_bytes(connection.recv_frame()[9:11], "big")
             self.assertEqual(error, 23)  # INCONSISTENT_GROUP_PROTOCOL
         self.assertLess(time.monotonic() - started, 10)
+        self.assertLess(self.broker.memory("VmHWM") - before, BUDGET)
+
+    def test_answers_that_nobody_reads(self):
+        before = self.broker.memory("VmHWM")
+        resource = {"resource_type": 4, "resource_name": "1", "configuration_keys": None}
+        # Each answer is some 50 KB, and the resource that is asked 60 times is answered once.
+        frame = codec.encode_request("DescribeConfigs", 4, {"resources": [resource] * 60, "include_synonyms": True,
+                                                            "include_documentation": True}, 1)
+        for connection in self.connections(20):
+            connection.socket.settimeout(0.2)
+            with contextlib.suppress(TimeoutError):
+                for _ in range(500):
+                    connection.send_frame(frame)
+        answer = self.connections(1)[0].call("Metadata", 4, {"topics": [], "allow_auto_topic_creation": False})
+        self.assertEqual(len(answer["brokers"]), 1)
         self.assertLess(self.broker.memory("VmHWM") - before, BUDGET)
 
     def test_long_names_of_topics_that_do_not_exist(self):
