@@ -69,7 +69,8 @@ template <typename Response>
 [[nodiscard]] PendingAnswer answered(Answer answer);
 
 // The start() of an API whose requests are handled one at a time per connection: decode, call,
-// encode. A body that cannot be decoded closes the connection, as in Kafka.
+// encode. A body that cannot be decoded closes the connection, as in Kafka. A function that takes
+// the context as it is, not const, may add to its reservation, which stays until the frame is made.
 template <auto Function, typename Request>
 Task<PendingAnswer> serve(Broker& broker, RequestContext context, Slice body) {
   auto request = kafka::decode<Request>(body, context.version());

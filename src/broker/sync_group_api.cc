@@ -7,14 +7,25 @@
 namespace weir::broker {
 namespace {
 
-Task<kafka::SyncGroupResponse> sync_group(Broker& broker, const RequestContext&,
-                                          const kafka::SyncGroupRequest& request) {
-  co_return co_await broker.groups.sync(request);
+Result<Task<kafka::SyncGroupResponse>> sync(Broker& broker, const RequestContext& context,
+                                            const Slice& body) {
+  WEIR_TRY(auto request, kafka::decode<kafka::SyncGroupRequest>(body, context.version()));
+  return broker.groups.sync(request, context.reservation);
+}
+
+Task<PendingAnswer> start_sync_group(Broker& broker, RequestContext context, Slice body) {
+  auto syncing = sync(broker, context, body);
+  if (!syncing) co_return answered(std::unexpected(syncing.error()));
+  // The leader may take minutes: what the request was must not take memory until then.
+  context.header.client_id = std::nullopt;
+  body = Slice();
+  context.reservation.reset();
+  auto response = co_await *std::move(syncing);
+  co_return answered(answer_with(context, response));
 }
 
 }  // namespace
 
-const ApiHandler kSyncGroupApi{kafka::ApiKey::kSyncGroup,
-                               &serve<&sync_group, kafka::SyncGroupRequest>};
+const ApiHandler kSyncGroupApi{kafka::ApiKey::kSyncGroup, &start_sync_group};
 
 }  // namespace weir::broker

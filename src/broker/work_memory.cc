@@ -36,6 +36,13 @@ Task<Result<WorkMemory::Reservation>> WorkMemory::reserve(ByteCount bytes, std::
   co_return place;
 }
 
+Task<Result<WorkMemory::Reservation>> WorkMemory::extend(ByteCount bytes, std::stop_token closed) {
+  if (bytes <= kFreeWork) co_return nullptr;
+  Reservation place = co_await budget_.extend_to_end(bytes, std::move(closed));
+  if (!place) co_return fail(ErrorCode::kCancelled, "the connection is closed");
+  co_return place;
+}
+
 std::shared_ptr<const void> both(std::shared_ptr<const void> one,
                                  std::shared_ptr<const void> other) {
   if (!one) return other;

@@ -24,6 +24,10 @@ class WorkMemory {
   // For `bytes` that are known; null for few. Errors: kCancelled.
   Task<Result<Reservation>> reserve(ByteCount bytes, std::stop_token closed);
 
+  // The same for one that has a place already, as a long list, and may get more than there is: two
+  // of them do not wait for each other. At most limit() bytes. Errors: kCancelled.
+  Task<Result<Reservation>> extend(ByteCount bytes, std::stop_token closed);
+
   [[nodiscard]] ByteCount used() const { return budget_.used(); }
   [[nodiscard]] ByteCount limit() const { return budget_.limit(); }
 

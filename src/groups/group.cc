@@ -12,8 +12,8 @@ namespace {
 
 // Measured, with allocators' and containers' parts, and rounded up: a member whose join waits in a
 // group of its own; how often its names stand somewhere (the group's and the log's state, keys,
-// timers, the answer under way); a protocol without its texts; what of the chosen protocol the
-// log's state has.
+// timers, the answer under way); a protocol without its texts; copies of the chosen protocol's
+// metadata, and of an assignment, in the log's state and on their way there.
 constexpr ByteCount kMemberBytes = 8_KiB;
 constexpr ByteCount kNameCopies = 8;
 constexpr ByteCount kProtocolBytes = 256;
@@ -192,6 +192,22 @@ Duration Group::rebalance_timeout() const {
   return std::chrono::milliseconds(longest);
 }
 
+ByteCount Group::assignments_bytes() const {
+  ByteCount bytes = 0;
+  for (const auto& [id, member] : members_) bytes += member.assignment.size();
+  return (1 + kLoggedCopies) * bytes;
+}
+
+ByteCount Group::logged_bytes() const {
+  ByteCount bytes = 0;
+  for (const auto& [id, member] : members_) {
+    bytes += id.size() + member.instance_id.value_or("").size() + member.client_id.size() +
+             member.client_host.size() + member.metadata_for(protocol_).size() +
+             member.assignment.size();
+  }
+  return bytes;
+}
+
 std::string Group::choose_protocol() const {
   // Each member votes for the first of its protocols that all have; the name decides between
   // equals.
@@ -222,6 +238,7 @@ void Group::start_generation() {
   if (members_.empty()) {
     protocol_.clear();
     leader_.clear();
+    assignments_memory.reset();
     set_state(GroupState::kEmpty);
     return;
   }

@@ -101,6 +101,8 @@ class Group {
   void set_protocols(Member& member, std::vector<MemberProtocol> protocols);
   // As member_bytes() tells for a member that is in.
   [[nodiscard]] ByteCount bytes_of(const Member& member) const;
+  // What all assignments take of memory.
+  [[nodiscard]] ByteCount assignments_bytes() const;
   // Gives a static member that came back a new id. Those that still wait under the old one are told
   // FENCED_INSTANCE_ID.
   Member& rename(const std::string& old_id, const std::string& new_id);
@@ -126,6 +128,8 @@ class Group {
   [[nodiscard]] std::size_t joining_count() const;
   // The greatest of the members' rebalance timeouts.
   [[nodiscard]] Duration rebalance_timeout() const;
+  // What the log takes of this generation: the members' names, subscriptions and assignments.
+  [[nodiscard]] ByteCount logged_bytes() const;
   // The protocol that every member has and most prefer.
   [[nodiscard]] std::string choose_protocol() const;
   // A leader that has joined; false: none of the members has.
@@ -150,6 +154,7 @@ class Group {
   std::shared_ptr<Timer>
       rebalance_timer;            // the end of the join phase, or of the wait for the leader
   bool new_member_added = false;  // since the last look during the initial delay
+  ByteBudget::Reservation assignments_memory;  // of what the members are assigned
 
  private:
   void count_protocols(const Member& member, std::ptrdiff_t change);

@@ -98,7 +98,9 @@ Task<DescribeGroupsResponse> GroupCoordinator::describe(const DescribeGroupsRequ
   auto collect = [](GroupCoordinator* self, std::vector<std::string> ids,
                     std::int16_t asked_version) -> Task<DescribeGroupsResponse> {
     DescribeGroupsResponse response;
+    std::set<std::string_view> described;
     for (const std::string& id : ids) {
+      if (!described.insert(id).second) continue;
       KafkaError error = co_await self->check_owner(id);
       if (error != KafkaError::kNone) {
         response.groups.push_back(missing(id, 0));

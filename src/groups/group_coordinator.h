@@ -71,7 +71,9 @@ class GroupCoordinator final : public metadata::CommitListener {
   // two) is refused with INCONSISTENT_GROUP_PROTOCOL.
   Task<kafka::JoinGroupResponse> join(GroupClient client, const kafka::JoinGroupRequest& request,
                                       std::int16_t version);
-  Task<kafka::SyncGroupResponse> sync(const kafka::SyncGroupRequest& request);
+  // `reservation` as in GroupClient.
+  Task<kafka::SyncGroupResponse> sync(const kafka::SyncGroupRequest& request,
+                                      std::shared_ptr<const void> reservation);
   Task<kafka::HeartbeatResponse> heartbeat(const kafka::HeartbeatRequest& request);
   Task<kafka::LeaveGroupResponse> leave(const kafka::LeaveGroupRequest& request,
                                         std::int16_t version);
@@ -79,6 +81,8 @@ class GroupCoordinator final : public metadata::CommitListener {
                                                    std::int16_t version);
   Task<kafka::OffsetDeleteResponse> delete_offsets(const kafka::OffsetDeleteRequest& request);
   Task<kafka::ListGroupsResponse> list(const kafka::ListGroupsRequest& request);
+  // A group that is named several times is answered once, where it is named first: the answer would
+  // be as much longer than what the groups are.
   Task<kafka::DescribeGroupsResponse> describe(const kafka::DescribeGroupsRequest& request,
                                                std::int16_t version);
   Task<kafka::DeleteGroupsResponse> remove(const kafka::DeleteGroupsRequest& request);
@@ -175,12 +179,20 @@ class GroupCoordinator final : public metadata::CommitListener {
   Task<void> write_assignment(GroupPtr group);
   Task<void> write_empty(GroupPtr group);
 
-  Task<kafka::SyncGroupResponse> do_sync(std::string group_id, std::string member_id,
-                                         std::int32_t generation,
-                                         std::optional<std::string> instance_id,
-                                         std::optional<std::string> protocol_type,
-                                         std::optional<std::string> protocol_name,
-                                         std::map<std::string, Slice> assignments);
+  // ---- syncs (sync.cc) ----
+  struct Syncer {
+    std::string group_id;
+    std::string member_id;
+    std::int32_t generation = 0;
+    std::optional<std::string> instance_id;
+    std::optional<std::string> protocol_type;
+    std::optional<std::string> protocol_name;
+    std::map<std::string, Slice> assignments;
+    std::shared_ptr<const void> reservation;
+  };
+  Task<kafka::SyncGroupResponse> do_sync(Syncer syncer);
+  [[nodiscard]] static kafka::KafkaError check_sync(const Group& group, const Syncer& syncer);
+  kafka::KafkaError set_assignments(Group& group, std::map<std::string, Slice>& assignments);
   Task<kafka::OffsetCommitResponse> do_commit(const kafka::OffsetCommitRequest* request,
                                               std::int16_t version);
   kafka::KafkaError check_commit(const GroupPtr& group, const kafka::OffsetCommitRequest& request,

@@ -321,6 +321,12 @@ TEST_F(GroupsTest, DescribesAndListsWithFilters) {
   EXPECT_EQ(described.protocol_data, "range");
   EXPECT_EQ(described.members.size(), 2U);
   EXPECT_EQ(described.members.front().client_host, "/127.0.0.1");
+  kafka::DescribeGroupsRequest repeated;
+  repeated.groups = {"other", "g", "other", "g", "g"};
+  auto once = run_task(context_, groups_->describe(repeated, 6)).groups;
+  ASSERT_EQ(once.size(), 2U);
+  EXPECT_EQ(once.front().group_id, "other");
+  EXPECT_EQ(once.back().group_id, "g");
   kafka::ListGroupsRequest stable;
   stable.states_filter.push_back("stable");
   EXPECT_EQ(run_task(context_, groups_->list(stable)).groups.size(), 1U);

@@ -88,8 +88,9 @@ Task<GroupCoordinator::Held> GroupCoordinator::claim_once(const std::string& gro
     co_return Held{KafkaError::kNotCoordinator, nullptr};
   GroupPtr group = Group::from_image(*image);
   groups_[group_id] = group;
+  // They are members, whether there is room for them here or not.
+  group->assignments_memory = member_memory_.try_reserve(group->assignments_bytes());
   for (auto& [member_id, member] : group->members()) {
-    // They are members, whether there is room for them here or not.
     member.memory = member_memory_.try_reserve(group->bytes_of(member));
     keep_alive(group, member);
   }

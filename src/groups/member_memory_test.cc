@@ -87,5 +87,58 @@ TEST_F(MemberMemoryTest, ARequestKeepsItsPlaceUntilTheMemberHasItsOwn) {
   EXPECT_TRUE(watched.expired());
 }
 
+TEST_F(MemberMemoryTest, AssignmentsTakeOfItToo) {
+  limit_to(100'000);
+  Joined a = join_new();
+  advance(seconds(3));
+  auto large = sync(a.id, 1, {{a.id, std::string(40'000, 'a')}});
+  EXPECT_EQ((**large).error_code, KafkaError::kCoordinatorNotAvailable);
+  // The group goes on with a smaller one, which takes the room of others until it ends.
+  auto again = join({.member_id = a.id});
+  ASSERT_TRUE(again->has_value());
+  auto fits =
+      sync(a.id, 2, {{a.id, std::string(20'000, 'a')}, {"nobody", std::string(90'000, 'n')}});
+  EXPECT_EQ((**fits).error_code, KafkaError::kNone);
+  const std::string metadata(3'000, 'm');
+  const Who other{.metadata = metadata, .version = 3, .group = "other"};
+  EXPECT_EQ((*join(other))->error_code, KafkaError::kCoordinatorNotAvailable);
+  leave(a.id);
+  EXPECT_FALSE(join(other)->has_value());
+}
+
+TEST_F(MemberMemoryTest, AGenerationIsLimitedInTheLog) {
+  limit_to(1_GiB);
+  Joined a = join_new();
+  Joined b = join_new();
+  advance(seconds(6));
+  const std::string leader = (**a.answer).leader;
+  const std::string follower = leader == a.id ? b.id : a.id;
+  const std::string half(4_MiB, 'a');
+  auto waiting = sync(follower, 1);
+  auto leading = sync(leader, 1, {{leader, half}, {follower, half}});
+  // As Kafka answers when the record is too large for its offsets topic.
+  EXPECT_EQ((**leading).error_code, KafkaError::kUnknownServerError);
+  EXPECT_EQ((**waiting).error_code, KafkaError::kUnknownServerError);
+  EXPECT_EQ(state(), "PreparingRebalance");
+}
+
+TEST_F(MemberMemoryTest, ASyncThatWaitsKeepsNothingOfItsRequest) {
+  Joined a = join_new();
+  Joined b = join_new();
+  advance(seconds(6));
+  const std::string follower = (**a.answer).leader == a.id ? b.id : a.id;
+  auto place = std::make_shared<int>();
+  std::weak_ptr<int> watched = place;
+  SyncGroupRequest request;
+  request.group_id = "g";
+  request.generation_id = 1;
+  request.member_id = follower;
+  auto syncing = groups_->sync(request, std::move(place));
+  EXPECT_FALSE(watched.expired());
+  auto answer = start_task(std::move(syncing));
+  EXPECT_FALSE(answer->has_value());
+  EXPECT_TRUE(watched.expired());
+}
+
 }  // namespace
 }  // namespace weir::groups

@@ -128,6 +128,7 @@ void GroupCoordinator::expect_syncs(const GroupPtr& group) {
 }
 
 void GroupCoordinator::fail_syncing(const GroupPtr& group, KafkaError error) {
+  group->assignments_memory.reset();
   for (auto& [id, member] : group->members()) {
     member.assignment = {};
     if (!member.syncing) continue;

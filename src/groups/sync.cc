@@ -1,5 +1,6 @@
 // SyncGroup, Heartbeat and LeaveGroup.
 #include "groups/group_coordinator.h"
+#include "runtime/log.h"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -18,6 +19,11 @@ namespace {
 
 constexpr std::int16_t kLeaveManyVersion = 3;
 
+// What a generation may take in the log: its members' names, subscriptions and assignments. Kafka
+// keeps all that in one record of its offsets topic, 1 MiB at most unless that topic is configured
+// otherwise, and answers UNKNOWN_SERVER_ERROR beyond it, which its clients report.
+constexpr ByteCount kGenerationMaxBytes = 8_MiB;
+
 std::optional<std::string> owned(const std::optional<std::string_view>& text) {
   if (!text) return std::nullopt;
   return std::string(*text);
@@ -31,61 +37,87 @@ SyncGroupResponse failed(KafkaError error) {
 
 }  // namespace
 
-Task<SyncGroupResponse> GroupCoordinator::sync(const SyncGroupRequest& request) {
-  if (request.group_id.empty()) co_return failed(KafkaError::kInvalidGroupId);
-  std::map<std::string, Slice> assignments;
+Task<SyncGroupResponse> GroupCoordinator::sync(const SyncGroupRequest& request,
+                                               std::shared_ptr<const void> reservation) {
+  Syncer syncer{.group_id = std::string(request.group_id),
+                .member_id = std::string(request.member_id),
+                .generation = request.generation_id,
+                .instance_id = owned(request.group_instance_id),
+                .protocol_type = owned(request.protocol_type),
+                .protocol_name = owned(request.protocol_name),
+                .assignments = {},
+                .reservation = std::move(reservation)};
   for (const auto& assignment : request.assignments) {
-    assignments[std::string(assignment.member_id)] = Slice::copy_of(assignment.assignment);
+    syncer.assignments[std::string(assignment.member_id)] = Slice::copy_of(assignment.assignment);
   }
-  co_return co_await boost::asio::co_spawn(
-      executor_,
-      do_sync(std::string(request.group_id), std::string(request.member_id), request.generation_id,
-              owned(request.group_instance_id), owned(request.protocol_type),
-              owned(request.protocol_name), std::move(assignments)),
-      boost::asio::use_awaitable);
+  return boost::asio::co_spawn(executor_, do_sync(std::move(syncer)), boost::asio::use_awaitable);
 }
 
-Task<SyncGroupResponse> GroupCoordinator::do_sync(std::string group_id, std::string member_id,
-                                                  std::int32_t generation,
-                                                  std::optional<std::string> instance_id,
-                                                  std::optional<std::string> protocol_type,
-                                                  std::optional<std::string> protocol_name,
-                                                  std::map<std::string, Slice> assignments) {
-  auto [error, group] = co_await hold(std::move(group_id), Missing::kIsNone);
+Task<SyncGroupResponse> GroupCoordinator::do_sync(Syncer syncer) {
+  if (syncer.group_id.empty()) co_return failed(KafkaError::kInvalidGroupId);
+  auto [error, group] = co_await hold(syncer.group_id, Missing::kIsNone);
+  if (error == KafkaError::kNone)
+    error = group ? check_sync(*group, syncer) : KafkaError::kUnknownMemberId;
   if (error != KafkaError::kNone) co_return failed(error);
-  if (!group) co_return failed(KafkaError::kUnknownMemberId);
-  error = group->check_member(member_id, instance_id);
-  if (error == KafkaError::kNone && generation != group->generation())
-    error = KafkaError::kIllegalGeneration;
-  bool is_other_protocol = (protocol_type && *protocol_type != group->protocol_type()) ||
-                           (protocol_name && *protocol_name != group->protocol());
-  if (error == KafkaError::kNone && is_other_protocol)
-    error = KafkaError::kInconsistentGroupProtocol;
-  if (error != KafkaError::kNone) co_return failed(error);
-  Member& member = *group->find(member_id);
+  Member& member = *group->find(syncer.member_id);
   SyncReply reply;
-  switch (group->state()) {
+  if (member.syncing) member.syncing->set(failed(KafkaError::kRebalanceInProgress));
+  member.has_synced = true;
+  member.syncing = reply;
+  if (group->is(GroupState::kStable)) {
+    assign(group);
+  } else if (syncer.member_id == group->leader()) {
+    error = set_assignments(*group, syncer.assignments);
+    if (error == KafkaError::kNone) {
+      tasks_.spawn(executor_, write_assignment(group));
+    } else {
+      fail_syncing(group, error);
+      prepare_rebalance(group);
+    }
+  }
+  // The wait may last: what the request was must not take memory until then.
+  syncer = Syncer{};
+  co_return co_await reply.wait();
+}
+
+KafkaError GroupCoordinator::check_sync(const Group& group, const Syncer& syncer) {
+  KafkaError error = group.check_member(syncer.member_id, syncer.instance_id);
+  if (error != KafkaError::kNone) return error;
+  if (syncer.generation != group.generation()) return KafkaError::kIllegalGeneration;
+  bool is_other_protocol =
+      (syncer.protocol_type && *syncer.protocol_type != group.protocol_type()) ||
+      (syncer.protocol_name && *syncer.protocol_name != group.protocol());
+  if (is_other_protocol) return KafkaError::kInconsistentGroupProtocol;
+  switch (group.state()) {
     case GroupState::kPreparingRebalance:
-      co_return failed(KafkaError::kRebalanceInProgress);
+      return KafkaError::kRebalanceInProgress;
     case GroupState::kEmpty:
     case GroupState::kDead:
-      co_return failed(KafkaError::kUnknownMemberId);
+      return KafkaError::kUnknownMemberId;
     case GroupState::kStable:
-      member.has_synced = true;
-      member.syncing = reply;
-      assign(group);
-      break;
     case GroupState::kCompletingRebalance:
-      if (member.syncing) member.syncing->set(failed(KafkaError::kRebalanceInProgress));
-      member.has_synced = true;
-      member.syncing = reply;
-      if (member_id == group->leader()) {
-        for (auto& [id, other] : group->members()) other.assignment = assignments[id];
-        tasks_.spawn(executor_, write_assignment(group));
-      }
-      break;
+      return KafkaError::kNone;
   }
-  co_return co_await reply.wait();
+  return KafkaError::kUnknownMemberId;
+}
+
+// After an error nobody keeps what was assigned: fail_syncing() follows.
+KafkaError GroupCoordinator::set_assignments(Group& group,
+                                             std::map<std::string, Slice>& assignments) {
+  for (auto& [id, member] : group.members()) member.assignment = std::move(assignments[id]);
+  const ByteCount logged = group.logged_bytes();
+  if (logged > kGenerationMaxBytes) {
+    static log::RateLimit limit(std::chrono::seconds(10));
+    log::warn(limit, "group.assignment.too.large",
+              {{"group", group.id()},
+               {"bytes", logged},
+               {"limit", kGenerationMaxBytes},
+               {"mend", "fewer members, or shorter subscriptions and assignments"}});
+    return KafkaError::kUnknownServerError;
+  }
+  group.assignments_memory.reset();
+  group.assignments_memory = reserve_memory(group.assignments_bytes());
+  return group.assignments_memory ? KafkaError::kNone : KafkaError::kCoordinatorNotAvailable;
 }
 
 Task<HeartbeatResponse> GroupCoordinator::heartbeat(const HeartbeatRequest& request) {

@@ -103,7 +103,7 @@ class TakeoverTest : public metadata::CoordinatorHarness {
     request.member_id = member;
     request.generation_id = generation;
     request.assignments.push_back({.member_id = member, .assignment = as_bytes(assignment)});
-    return run(at.groups->sync(request));
+    return run(at.groups->sync(request, nullptr));
   }
   KafkaError heartbeat(Node& at, const std::string& group, const std::string& member,
                        std::int32_t generation) {

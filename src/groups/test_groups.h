@@ -146,7 +146,7 @@ class GroupsTest : public ::testing::Test {
       request->assignments.push_back({.member_id = kept_id, .assignment = as_bytes(texts_.back())});
     }
     syncs_.push_back(std::move(request));
-    return start_task(groups_->sync(*syncs_.back()));
+    return start_task(groups_->sync(*syncs_.back(), nullptr));
   }
 
   KafkaError heartbeat(const std::string& member, std::int32_t generation) {

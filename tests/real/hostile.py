@@ -8,6 +8,7 @@ from wire import bodies, client, codec
 
 BUDGET = 64 * 1024 * 1024
 MIB = 1024 * 1024
+PATIENT = {"session_timeout_ms": 600_000, "rebalance_timeout_ms": 600_000}
 
 
 class Hostile(RealTest):
@@ -109,6 +110,64 @@ class Hostile(RealTest):
         many = [bodies.create_topic(f"t{number}", 100_000) for number in range(100)]
         answer = self.connections(1)[0].call("CreateTopics", 4, bodies.create_topics(*many))
         self.assertEqual({topic["error_code"] for topic in answer["topics"]}, {44})  # POLICY_VIOLATION, as in Kafka
+
+
+class HostileGroups(RealTest):
+    needs_weir = True
+
+    @classmethod
+    def prepare(cls):
+        cls.broker = Weir(cls.scratch / "broker", memory_budget_bytes=BUDGET)
+        cls.broker.start()
+
+    def connect(self):
+        made = client.Connection(self.broker.bootstrap, "hostile")
+        self.addCleanup(made.close)
+        return made
+
+    def follower_of(self, group):
+        """The id of a member that does not lead, and the generation, whose assignment is awaited."""
+        first, second = self.connect(), self.connect()
+        alone = first.call("JoinGroup", 3, bodies.join(group, **PATIENT))
+        leader = alone["member_id"]
+        second.send("JoinGroup", 3, bodies.join(group, **PATIENT))
+        beat = bodies.beat(group, leader, alone["generation_id"])
+        while first.call("Heartbeat", 3, beat)["error_code"] != 27:  # REBALANCE_IN_PROGRESS
+            pass
+        first.call("JoinGroup", 3, bodies.join(group, member=leader, **PATIENT))
+        joined = second.recv()
+        return joined["member_id"], joined["generation_id"]
+
+    def test_syncs_that_wait_hold_no_request_memory(self):
+        junk = b"\x01" + codec_unsigned(1000) + codec_unsigned(300_000) + bytes(300_000)
+        for number in range(40):
+            member, generation = self.follower_of(f"s{number}")
+            body = bodies.sync(f"s{number}", member, generation)
+            self.connect().send_frame(codec.encode_request("SyncGroup", 5, body, 1)[:-1] + junk)
+        # A list, which reserves memory for itself.
+        partitions = [{"partition": one, "fetch_offset": 0, "partition_max_bytes": 1} for one in range(5000)]
+        body = bodies.fetch("none", {}) | {"topics": [{"topic": "none", "partitions": partitions}]}
+        answer = self.connect().call("Fetch", 11, body)
+        self.assertEqual(len(answer["responses"][0]["partitions"]), 5000)
+
+    def test_the_same_group_many_times(self):
+        connection = self.connect()
+        joined = connection.call("JoinGroup", 3, bodies.join("d"))
+        member, generation = joined["member_id"], joined["generation_id"]
+        connection.call("SyncGroup", 3, bodies.sync("d", member, generation, [(member, bytes(100_000))]))
+        connection.call("CreateTopics", 4, bodies.create_topics(bodies.create_topic("t", 100)))
+        connection.call("OffsetCommit", 8, bodies.commit("o", "t", {number: 1 for number in range(100)}, metadata="m" * 4000))
+        before = self.broker.memory("VmHWM")
+        answer = connection.call("DescribeGroups", 5, {"groups": ["d"] * 2000, "include_authorized_operations": False})
+        self.assertEqual([len(group["members"]) for group in answer["groups"]], [1])
+        every = {"group_id": "o", "topics": None}
+        answer = connection.call("OffsetFetch", 8, {"groups": [every] * 2, "require_stable": False})
+        self.assertEqual([len(group["topics"][0]["partitions"]) for group in answer["groups"]], [100, 100])
+        answer = connection.call("OffsetFetch", 8, {"groups": [every] * 2000, "require_stable": False})
+        self.assertEqual({(group["error_code"], len(group["topics"])) for group in answer["groups"]}, {(42, 0)})
+        named = {"group_id": "o", "topics": [{"name": "t", "partition_indexes": [0] * 10_000}], "require_stable": False}
+        self.assertEqual(connection.call("OffsetFetch", 7, named)["error_code"], 42)  # INVALID_REQUEST
+        self.assertLess(self.broker.memory("VmHWM") - before, BUDGET)
 
 
 def codec_unsigned(value):
