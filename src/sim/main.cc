@@ -64,7 +64,8 @@ int run(const Order& order) {
     const double before = cpu_seconds();
     const auto result = weir::sim::simulate(options);
     simulated += result.virtual_seconds;
-    if (order.verbose || !result.violations.empty()) tell(result, seed, cpu_seconds() - before);
+    const bool is_told = !result.violations.empty() && !order.until_found;
+    if (order.verbose || is_told) tell(result, seed, cpu_seconds() - before);
     if (result.violations.empty()) continue;
     ++failed;
     if (order.until_found) {

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# help: [STAGE...]: stages lint, tools, asan, fuzz, sim, tsan, real; default all, as in CI; quick for every day; planted
+# help: [STAGE...]: stages lint, tools, asan, fuzz, sim, planted, tsan, real; default all, as in CI; quick for every day
 
 # A stage is a function stage_NAME whose runners print `N passed, N failed, N skipped`; the counts are added up.
 dev_test() {
-  local all=(lint tools asan fuzz sim tsan real) stages=("$@") stage
+  local all=(lint tools asan fuzz sim planted tsan real) stages=("$@") stage
   [[ ${#stages[@]} -gt 0 && ${stages[0]} != all ]] || stages=("${all[@]}")
   local passed=0 failed=0 skipped=0 failures=() reasons=
   need build test
   for stage in "${stages[@]}"; do
-    declare -F "stage_$stage" >/dev/null || die "no stage '$stage'; there are quick unit planted ${all[*]}"
+    declare -F "stage_$stage" >/dev/null || die "no stage '$stage'; there are quick unit ${all[*]}"
   done
   for stage in "${stages[@]}"; do
     run_stage "$stage"
