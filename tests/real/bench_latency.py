@@ -4,7 +4,8 @@ bench_latency.py --weir BINARY [--brokers N] [--seconds N] [--megabytes N] [--pa
 
 The delays are log-normal: a PUT takes 100 ms (P50) and 300 ms (P99), a GET 60 and 200, an append to the metadata log 10
 and 35. Producers are spread over the brokers, each in a zone of its own, and every producer has a consumer in another
-zone. "append to wake" is from the append until another broker wakes its consumers. Measured with early objects off, and with ten a second allowed."""
+zone. "append to wake" is from the append until another broker wakes its consumers.
+Measured with early objects off, and with ten a second allowed."""
 import argparse
 import json
 import pathlib
@@ -20,7 +21,8 @@ MODEL = "put=100/300,get=60/200,append=10/35"
 RECORD_BYTES = 1000
 TAIL_SECONDS = 3
 STAGES = {"stage": "weir_produce_stage_seconds", "upload": "weir_produce_upload_seconds",
-          "commit": "weir_produce_commit_seconds", "append to wake": "weir_metadata_follow_seconds", "fetch: read": "weir_fetch_read_seconds"}
+          "commit": "weir_produce_commit_seconds", "append to wake": "weir_metadata_follow_seconds",
+          "fetch: read": "weir_fetch_read_seconds"}
 GOALS = {"produce": (265, 500), "end to end": (340, 620)}
 
 

@@ -51,7 +51,8 @@ class Zones:
                 self.name(other))
             for here, there in ((one, other), (other, one)):
                 run(*self.inside(here, "ip", "link", "set", f"to{there}", "up"))
-                run(*self.inside(here, "ip", "route", "add", f"10.77.{there}.1/32", "dev", f"to{there}", "src", f"10.77.{here}.1"))
+                run(*self.inside(here, "ip", "route", "add", f"10.77.{there}.1/32", "dev", f"to{there}", "src",
+                                 f"10.77.{here}.1"))
 
     def bytes_between(self):
         """All bytes that went from one zone to another, both ways."""

@@ -62,7 +62,8 @@ class Moto(Server):
     def __init__(self, scratch):
         super().__init__(scratch, "moto")
         folder = CACHE / "weir-moto-5.1.6"
-        fetched(folder, "moto", [sys.executable, "-m", "venv", folder], [folder / "bin/pip", "install", "-q", "-r", REQUIREMENTS])
+        fetched(folder, "moto", [sys.executable, "-m", "venv", folder],
+                [folder / "bin/pip", "install", "-q", "-r", REQUIREMENTS])
         self.program = folder / "bin/moto_server"
 
     def start(self):

@@ -75,7 +75,8 @@ class ZonesTest(RealTest):
 
     def test_no_record_leaves_its_zone(self):
         records, between, found = self.traffic(lambda zone: f",zone=zone-{zone}")
-        print(f"  {records / 1e6:.0f} MB of records read, {between / 1e6:.2f} MB between the zones, {found} packets with records")
+        print(f"  {records / 1e6:.0f} MB of records read, {between / 1e6:.2f} MB between the zones, "
+              f"{found} packets with records")
         self.assertGreater(records, 20e6)
         self.assertEqual(found, 0)
         self.assertLess(between, records * 0.01)
