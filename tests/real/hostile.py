@@ -85,7 +85,7 @@ class Hostile(RealTest):
 
     def test_answers_that_nobody_reads(self):
         resource = {"resource_type": 4, "resource_name": "1", "configuration_keys": None}
-        # Each answer is some 50 KB, and the resource that is asked 60 times is answered once.
+        # Each answer is some 50 KB, and the resource that is asked 60 times is answered three times.
         frame = codec.encode_request("DescribeConfigs", 4, {"resources": [resource] * 60, "include_synonyms": True,
                                                             "include_documentation": True}, 1)
         for connection in self.connections(20):
