@@ -70,6 +70,7 @@ class Checker:
         self.position = {}  # (process, partition): (next offset or None, line)
         self.failed = {}  # value of a send that certainly did not happen: line
         self.committed = collections.defaultdict(list)  # (group, partition): [(time, offset, line)]
+        self.unsettled = collections.defaultdict(set)  # (group, partition): offsets of commits whose outcome is unknown
         self.resumed = collections.defaultdict(list)  # (group, partition): [(time of the question, offset, line)]
         self.watermark = {}  # (process, partition): (offset, line)
 
@@ -146,8 +147,11 @@ class Checker:
         self.position.pop((event["p"], event["partition"]), None)
 
     def on_commit(self, event, line):
+        where = self.reader_of(event["p"]), event["partition"]
         if event["is"] == "ok":
-            self.committed[self.reader_of(event["p"]), event["partition"]].append((event["t"], event["offset"], line))
+            self.committed[where].append((event["t"], event["offset"], line))
+        else:
+            self.unsettled[where].add(event["offset"])
 
     def on_end(self, event, line):
         partition = self.partitions[event["partition"]]
@@ -169,9 +173,17 @@ class Checker:
             self.find_out_of_order(number, partition)
             self.find_too_low("high watermark goes back", f"partition {number} ends", partition.told, partition.asked)
         for (group, number), resumed in sorted(self.resumed.items()):
-            self.find_too_low("committed offset goes back", f"{group} partition {number} goes on",
-                              self.committed[group, number], resumed)
+            told = sorted(self.committed[group, number], key=lambda one: one[0])
+            asked = [one for one in resumed if not self.is_of_late_commit(one, told, self.unsettled[group, number])]
+            self.find_too_low("committed offset goes back", f"{group} partition {number} goes on", told, asked)
         return self.anomalies
+
+    @staticmethod
+    def is_of_late_commit(resumed, told, unsettled):
+        """Clients send commits again that got no answer, behind later ones: the last one to arrive counts, as in Kafka."""
+        time, offset, _ = resumed
+        before = [one for one in told if one[0] < time]
+        return offset in unsettled or bool(before and before[-1][1] == offset)
 
     def find_lost(self, number, partition):
         highest = max((ranges[number].end() for ranges in self.read.values()), default=0)

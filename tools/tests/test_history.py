@@ -168,6 +168,13 @@ class Planted(unittest.TestCase):
         back = assign(90, "m1", 2)
         self.only("committed offset goes back", [*clean(), back], commit(42, "m2", 4), back)
 
+    def test_a_commit_that_is_sent_again_may_arrive_last(self):
+        back = assign(90, "m1", 2)
+        self.assertEqual(self.check([*clean(), commit(80, "m2", 2), back]), {})
+        self.assertEqual(self.check([*clean(), commit(20, "m2", 2, outcome="unknown"), back]), {})
+        later = commit(85, "m2", 4)
+        self.only("committed offset goes back", [*clean(), commit(80, "m2", 2), later, back], commit(42, "m2", 4), back)
+
     def test_a_committed_offset_vanishes(self):
         gone = assign(90, "m1", -1)
         self.only("committed offset goes back", [*clean(), gone], commit(42, "m2", 4), gone)
