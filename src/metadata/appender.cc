@@ -70,14 +70,21 @@ void Appender::open(BrokerId broker, BrokerEpoch epoch) {
 }
 
 void Appender::close(Error reason) {
+  // Applied already, and not settled: in a part of the log that a snapshot took the place of.
+  const auto& brokers = replayer_.state().tables().brokers;
+  const auto own = brokers.find(broker_);
+  const bool may_stand =
+      record_ && own != brokers.end() &&
+      (own->second.image.epoch != epoch_ || own->second.last_sequence >= record_->sequence);
   {
     std::lock_guard lock(mutex_);
     epoch_ = -1;
     closed_ = reason;
   }
   give_up_queue(reason);
-  // What was sent to the log may stand there, for others to apply, unless the epoch has ended.
-  bool is_unknown = record_ && record_->attempts > 0 && reason.code != ErrorCode::kFenced;
+  // What was sent to the log may stand there, for others to apply, unless the epoch ended before.
+  bool is_unknown =
+      record_ && record_->attempts > 0 && (reason.code != ErrorCode::kFenced || may_stand);
   if (is_unknown) reason = Error{ErrorCode::kCancelled, "outcome unknown: " + reason.to_string()};
   settle_record(std::unexpected(reason));
 }

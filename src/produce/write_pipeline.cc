@@ -251,11 +251,8 @@ Task<void> WritePipeline::discard(std::shared_ptr<Flight> flight, Error error, U
   flight->complete_all({.error = planted(Bug::kAcknowledgedUncommitted)
                                      ? KafkaError::kNone
                                      : kafka::write_error(error.code)});
-  // After kCancelled the commit may stand, and after kFenced as well: it may have been applied
-  // before the epoch ended, in a part of the log that was trimmed before this broker read it. The
-  // object is then left to the sweep of orphans.
-  bool may_stand = error.code == ErrorCode::kCancelled || error.code == ErrorCode::kFenced;
-  if (!may_stand) co_await remove(flight->key, upload);
+  // After kCancelled the commit may stand: the object is then left to the sweep of orphans.
+  if (error.code != ErrorCode::kCancelled) co_await remove(flight->key, upload);
   flights_.erase(flight->ticket);
   wake();
 }

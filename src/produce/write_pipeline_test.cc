@@ -155,16 +155,6 @@ TEST_F(WritePipelineTest, ACommitOfUnknownOutcomeLeavesTheObject) {
   coordinator_.set_failure(std::nullopt);
 }
 
-// It may have been applied in a part of the log that this broker never read.
-TEST_F(WritePipelineTest, ACommitOfAnEndedEpochLeavesTheObject) {
-  coordinator_.set_failure(Error{ErrorCode::kFenced, "the epoch has ended"});
-  auto unknown = stage({{0, batch_of(1)}});
-  poll();
-  EXPECT_NE(outcomes(unknown)[0].error, KafkaError::kNone);
-  EXPECT_EQ(memory_.size(), 1U);
-  coordinator_.set_failure(std::nullopt);
-}
-
 TEST_F(WritePipelineTest, ASlowPutHoldsUpOnlyObjectsThatShareAPartition) {
   auto gate = hold_first_put(store_);
   auto slow = stage({{0, batch_of(1)}});
