@@ -282,8 +282,9 @@ Task<void> Appender::run(TaskGroup& group) {
     } else if (record_) {
       co_await attempt(group);
       continue;
-    } else if ((record_ = next_record())) {
-      continue;
+    } else {
+      record_ = next_record();
+      if (record_) continue;
     }
     co_await work_.wait();
   }

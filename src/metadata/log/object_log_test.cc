@@ -57,6 +57,8 @@ class InMemory final : public LogUnderTest {
 
 class InFiles final : public LogUnderTest {
  public:
+  // Its threads may still be within the call that woke the log's loop.
+  ~InFiles() override { blocking_.join(); }
   std::shared_ptr<MetadataLog> open(Clock& clock) override { return thread_.open(*store_, clock); }
 
  private:
