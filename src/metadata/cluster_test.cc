@@ -246,5 +246,23 @@ TEST_F(ClusterTest, ABrokerThatWasKilledAndStartedAgainTakesItsPlace) {
   EXPECT_EQ(one->image()->brokers.at(2).epoch, again->broker_epoch());
 }
 
+// Another appended so much to the log that went back that the entry stands behind all that its
+// broker knew.
+TEST_F(ClusterTest, ALogThatWentBackIsFoundByAnAppendThatWasOnItsWay) {
+  Node& one = start(1);
+  start(2);
+  const MemoryLog::Image backup = log_.image();
+  ASSERT_TRUE(run(one->submit(Heartbeat{})));
+  one.cable.freeze();
+  auto pending = begin(one->submit(AllocateProducerIds{}));
+  run_for(milliseconds(1));
+  log_.restore(backup);
+  start(3);
+  one.cable.thaw();
+  auto result = finish(pending);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(one->status().error().code, ErrorCode::kCorrupt);
+}
+
 }  // namespace
 }  // namespace weir::metadata

@@ -55,6 +55,7 @@ class Cable final : public MetadataLog {
   }
   Task<Status> trim(Position upto) override { return log_.trim(upto); }
   Task<Result<Uuid>> cluster_id(Uuid proposal) override { return log_.cluster_id(proposal); }
+  [[nodiscard]] std::uint64_t incarnation() const override { return log_.incarnation(); }
   [[nodiscard]] Duration look_interval() const override { return log_.look_interval(); }
 
   int appends = 0;

@@ -242,5 +242,34 @@ TEST_F(SnapshotTest, ABrokerThatFellBehindTheTrimmedLogTakesTheSnapshot) {
   run(two.stop());
 }
 
+// Its answer was lost, then its broker was cut off, and the log was trimmed behind a snapshot that
+// shows the record as applied and the epoch as ended.
+TEST_F(SnapshotTest, ARecordThatStoodBeforeItsEpochEndedIsNotToldToHaveNoEffect) {
+  LogCoordinator& one = start(1);
+  LogCoordinator& two = start(2);
+  Cable& log_of_two = *logs_.back();
+  TopicId topic = create(one, "orders");
+  ASSERT_TRUE(run(two.catch_up()));
+  log_of_two.deafen();
+  run_for(seconds(1));
+  log_.fail_append(1, MemoryLog::Effect::kDone);
+  const std::size_t appends = log_.appends();
+  auto pending = begin(two.submit(ObjectBuilder({two.broker_epoch(), 0}).run(topic).batch(1)));
+  run_until([&] { return log_.appends() > appends; });
+  log_of_two.cut(true);
+  ASSERT_FALSE(pending.done());
+  run_until([&] { return !one.image()->brokers.contains(2); });
+  commit(one, topic, 4 * kEvery);
+  ASSERT_GT(log_.image().trimmed, two.applied() + 1);
+  EXPECT_EQ(one.image()->topic("orders")->partition(0)->view().high_watermark,
+            4 * static_cast<Offset>(kEvery) + 1);
+  log_of_two.cut(false);
+  log_of_two.hear();
+  auto result = finish(pending);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kCancelled) << result.error().to_string();
+  run(two.stop());
+}
+
 }  // namespace
 }  // namespace weir::metadata

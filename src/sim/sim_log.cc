@@ -22,7 +22,9 @@ Task<Result<metadata::Appended>> append_now(Outside outside, Slice entry, Positi
 }
 
 Task<void> append_late(Outside outside, Duration delay, Slice entry) {
+  const std::uint64_t incarnation = outside.log.incarnation();
   if (!co_await outside.late.sleep(outside.nature.clock(), delay)) co_return;
+  if (outside.log.incarnation() != incarnation) co_return;
   outside.world.note("append late");
   static_cast<void>(co_await append_now(outside, std::move(entry), 0));
 }
@@ -35,8 +37,11 @@ SimLog::SimLog(Outside outside, Caller caller)
 template <typename Answer>
 Task<Answer> SimLog::perform(const char* name, const CallFaults& faults,
                              std::function<Task<Answer>()> call) {
+  // What is on its way to a log that is replaced does not reach the new one.
+  const std::uint64_t incarnation = outside_.log.incarnation();
   co_await caller_.clock.sleep(draw_delay(rng_, faults));
   if (is_down() || happens(rng_, faults.refused)) co_return down();
+  if (outside_.log.incarnation() != incarnation) co_return down();
   Answer answer = co_await call();
   outside_.world.note(name);
   const bool is_lost = happens(rng_, faults.lost);

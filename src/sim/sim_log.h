@@ -23,6 +23,7 @@ class SimLog final : public metadata::MetadataLog {
   Task<Status> record_snapshot(metadata::SnapshotRef ref) override;
   Task<Status> trim(metadata::Position upto) override;
   Task<Result<Uuid>> cluster_id(Uuid proposal) override;
+  [[nodiscard]] std::uint64_t incarnation() const override { return outside_.log.incarnation(); }
 
  private:
   template <typename Answer>

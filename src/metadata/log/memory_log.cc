@@ -9,14 +9,17 @@ namespace weir::metadata {
 template <typename T, typename F>
 Task<Result<T>> MemoryLog::perform(F call) {
   Delays delays;
+  std::uint64_t restores = 0;
   {
     std::lock_guard lock(mutex_);
     delays = delays_;
+    restores = restores_;
   }
   if (delays.before > Duration::zero()) co_await clock_.sleep(delays.before);
   Result<T> result = [&]() -> Result<T> {
     std::lock_guard lock(mutex_);
     if (outage_) return std::unexpected(*outage_);
+    if (restores != restores_) return weir::fail(ErrorCode::kUnavailable, "the log was restored");
     return call();
   }();
   if (delays.after > Duration::zero()) co_await clock_.sleep(delays.after);
@@ -120,9 +123,15 @@ MemoryLog::Image MemoryLog::image() const {
   return image_;
 }
 
+std::uint64_t MemoryLog::incarnation() const {
+  std::lock_guard lock(mutex_);
+  return restores_;
+}
+
 void MemoryLog::restore(Image image) {
   std::lock_guard lock(mutex_);
   image_ = std::move(image);
+  ++restores_;
   watch_.set(tail_locked());
 }
 

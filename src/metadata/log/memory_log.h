@@ -27,6 +27,7 @@ class MemoryLog final : public MetadataLog {
   Task<Status> record_snapshot(SnapshotRef ref) override;
   Task<Status> trim(Position upto) override;
   Task<Result<Uuid>> cluster_id(Uuid proposal) override;
+  [[nodiscard]] std::uint64_t incarnation() const override;
 
   enum class Effect {
     kNone,  // the entry does not stand
@@ -43,7 +44,8 @@ class MemoryLog final : public MetadataLog {
   // Of all calls but wait_past.
   void set_delays(Delays delays);
 
-  // What a backup would hold. restore() makes it the state of the log, as an operator would.
+  // What a backup would hold. restore() makes it the state of the log, as an operator would: calls
+  // that are under way fail, and the log has a new incarnation.
   struct Image {
     std::deque<Slice> entries;  // the first is at position trimmed + 1
     Position trimmed = 0;
@@ -73,6 +75,7 @@ class MemoryLog final : public MetadataLog {
   TailWatch watch_;
   mutable std::mutex mutex_;
   Image image_;
+  std::uint64_t restores_ = 0;
   std::size_t appends_ = 0;
   std::map<std::size_t, Fault> faults_;  // by number of the append
   std::optional<Error> outage_;

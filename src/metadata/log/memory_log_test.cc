@@ -103,5 +103,28 @@ TEST_F(MemoryLogTest, RestoreGoesBackToAnOlderStateAndWakesWaiters) {
   EXPECT_EQ(append("c").value().position, 2);
 }
 
+TEST_F(MemoryLogTest, WhatIsOnItsWayWhenItIsRestoredFails) {
+  ASSERT_TRUE(append("a"));
+  const auto backup = log_.image();
+  const std::uint64_t before = log_.incarnation();
+  log_.set_delays({milliseconds(10), milliseconds(0)});
+  std::optional<Result<Appended>> answer;
+  boost::asio::co_spawn(loop_, log_.append(Slice::copy_of("b"), 1),
+                        [&](const std::exception_ptr&, Result<Appended> appended) {
+                          answer.emplace(std::move(appended));
+                        });
+  loop_.restart();
+  loop_.poll();
+  log_.restore(backup);
+  EXPECT_GT(log_.incarnation(), before);
+  clock_.advance(milliseconds(10));
+  loop_.restart();
+  loop_.poll();
+  ASSERT_TRUE(answer);
+  ASSERT_FALSE(*answer);
+  EXPECT_EQ(answer->error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(log_.image().entries.size(), 1U);
+}
+
 }  // namespace
 }  // namespace weir::metadata
