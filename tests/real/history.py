@@ -13,12 +13,13 @@ send       value NAME:PARTITION:COUNTER, with counters that grow; offset if it i
 poll       offset of the first of values, which follow each other
 assign     offset that is read from now on; a group's is what it had committed, -1 for nothing
 revoke     the partition is another's now
-commit     offset
+commit     offset; `took` since the client was asked to commit it
 end        offset: the answer to "where does the partition end", which no broker may give too low
 watermark  offset: the high watermark in an answer of the broker `p`"""
 import bisect
 import collections
 import json
+import math
 import sys
 from typing import NamedTuple
 
@@ -51,6 +52,14 @@ class Ranges:
         return self.ends[-1] if self.ends else 0
 
 
+class Commit(NamedTuple):
+    """It took effect, if it did, between these times."""
+    start: int
+    end: float  # infinite if the outcome is unknown
+    offset: int
+    line: tuple
+
+
 class Partition:
     def __init__(self):
         self.values = {}  # offset: (value, line)
@@ -69,8 +78,7 @@ class Checker:
         self.read = collections.defaultdict(lambda: collections.defaultdict(Ranges))  # reader: {partition: ranges}
         self.position = {}  # (process, partition): (next offset or None, line)
         self.failed = {}  # value of a send that certainly did not happen: line
-        self.committed = collections.defaultdict(list)  # (group, partition): [(time, offset, line)]
-        self.unsettled = collections.defaultdict(set)  # (group, partition): offsets of commits whose outcome is unknown
+        self.commits = collections.defaultdict(list)  # (group, partition): [Commit]
         self.resumed = collections.defaultdict(list)  # (group, partition): [(time of the question, offset, line)]
         self.watermark = {}  # (process, partition): (offset, line)
 
@@ -147,11 +155,9 @@ class Checker:
         self.position.pop((event["p"], event["partition"]), None)
 
     def on_commit(self, event, line):
-        where = self.reader_of(event["p"]), event["partition"]
-        if event["is"] == "ok":
-            self.committed[where].append((event["t"], event["offset"], line))
-        else:
-            self.unsettled[where].add(event["offset"])
+        end = event["t"] if event["is"] == "ok" else math.inf
+        self.commits[self.reader_of(event["p"]), event["partition"]].append(
+            Commit(event["t"] - event["took"], end, event["offset"], line))
 
     def on_end(self, event, line):
         partition = self.partitions[event["partition"]]
@@ -173,17 +179,27 @@ class Checker:
             self.find_out_of_order(number, partition)
             self.find_too_low("high watermark goes back", f"partition {number} ends", partition.told, partition.asked)
         for (group, number), resumed in sorted(self.resumed.items()):
-            told = sorted(self.committed[group, number], key=lambda one: one[0])
-            asked = [one for one in resumed if not self.is_of_late_commit(one, told, self.unsettled[group, number])]
-            self.find_too_low("committed offset goes back", f"{group} partition {number} goes on", told, asked)
+            self.find_lost_commits(group, number, resumed, self.commits[group, number])
         return self.anomalies
 
-    @staticmethod
-    def is_of_late_commit(resumed, told, unsettled):
-        """Clients send commits again that got no answer, behind later ones: the last one to arrive counts, as in Kafka."""
-        time, offset, _ = resumed
-        before = [one for one in told if one[0] < time]
-        return offset in unsettled or bool(before and before[-1][1] == offset)
+    def find_lost_commits(self, group, number, resumed, commits):
+        """The committed offset is the one of the commit that took effect last. Clients have several under way and send those
+        again that got no answer, so a smaller one may come last, as in Kafka; but none takes effect after its answer, nor
+        after its generation: when somebody has got the partition anew."""
+        told = [(commit.end, commit.offset, commit.line) for commit in commits if commit.end < math.inf]
+        asked = sorted(time for time, _, _ in resumed)
+
+        def last_effect(commit):
+            at = bisect.bisect_right(asked, commit.start)
+            return min(commit.end, asked[at]) if at < len(asked) else commit.end
+
+        def may_be_last(commit, time):
+            return commit.start < time and not any(
+                later.start > last_effect(commit) and later.end < time for later in commits)
+
+        late = [one for one in resumed
+                if not any(commit.offset == one[1] and may_be_last(commit, one[0]) for commit in commits)]
+        self.find_too_low("committed offset goes back", f"{group} partition {number} goes on", told, late)
 
     def find_lost(self, number, partition):
         highest = max((ranges[number].end() for ranges in self.read.values()), default=0)

@@ -30,8 +30,8 @@ def assign(time, client, offset, partition=0, outcome="ok"):
     return {"t": time, "p": client, "op": "assign", "took": 2, "partition": partition, "offset": offset, "is": outcome}
 
 
-def commit(time, client, offset, outcome="ok"):
-    return {"t": time, "p": client, "op": "commit", "partition": 0, "offset": offset, "is": outcome}
+def commit(time, client, offset, outcome="ok", took=1):
+    return {"t": time, "p": client, "op": "commit", "took": took, "partition": 0, "offset": offset, "is": outcome}
 
 
 def told(operation, time, client, offset):
@@ -170,10 +170,20 @@ class Planted(unittest.TestCase):
 
     def test_a_commit_that_is_sent_again_may_arrive_last(self):
         back = assign(90, "m1", 2)
-        self.assertEqual(self.check([*clean(), commit(80, "m2", 2), back]), {})
-        self.assertEqual(self.check([*clean(), commit(20, "m2", 2, outcome="unknown"), back]), {})
-        later = commit(85, "m2", 4)
-        self.only("committed offset goes back", [*clean(), commit(80, "m2", 2), later, back], commit(42, "m2", 4), back)
+        for late in (commit(80, "m2", 2, took=40), commit(80, "m2", 2), commit(55, "m2", 2, outcome="unknown", took=15)):
+            self.assertEqual(self.check([*clean(), late, back]), {}, late)
+
+    def test_a_commit_takes_no_effect_after_its_answer(self):
+        back, high = assign(90, "m1", 2), commit(80, "m2", 4, took=25)
+        self.assertEqual(self.check([*clean(), commit(60, "m2", 2), high, back]), {})
+        high["took"] = 15
+        self.only("committed offset goes back", [*clean(), commit(60, "m2", 2), high, back], commit(42, "m2", 4), back)
+
+    def test_a_commit_takes_no_effect_after_its_generation(self):
+        """That of m1 may be lost or stand until m2 asks, but not come after what m2 commits."""
+        old, back = commit(29, "m1", 0, outcome="unknown", took=4), assign(90, "m1", 0)
+        self.only("committed offset goes back", [*clean(), old, back], commit(42, "m2", 4), back)
+        self.assertEqual(self.check([*clean(), old | {"t": 35}, back | {"offset": 0}]), {})
 
     def test_a_committed_offset_vanishes(self):
         gone = assign(90, "m1", -1)

@@ -9,16 +9,40 @@ namespace weir::clients {
 namespace {
 
 constexpr int kAskMs = 5000;
-constexpr std::int64_t kCommitEveryUs = 200'000;
+constexpr std::int64_t kCommitEveryUs = 100'000;
 
 struct Member {
   History history;
+  Queue commits;  // their outcomes
   std::int64_t committed_at = now_us();
+};
+
+struct Commit {
+  Member& member;
+  const std::int64_t since = now_us();
 };
 
 void on_commit(rd_kafka_t* /*consumer*/, rd_kafka_resp_err_t error,
                rd_kafka_topic_partition_list_t* partitions, void* opaque) {
-  if (partitions != nullptr) static_cast<Member*>(opaque)->history.committed(*partitions, error);
+  const auto* commit = static_cast<const Commit*>(opaque);
+  if (partitions != nullptr) commit->member.history.committed(*partitions, error, commit->since);
+}
+
+void commit_and_wait(rd_kafka_t* consumer, Member& member) {
+  Commit commit{.member = member};
+  rd_kafka_commit_queue(consumer, nullptr, nullptr, on_commit, &commit);
+}
+
+void commit(rd_kafka_t* consumer, Member& member) {
+  auto commit = std::make_unique<Commit>(Commit{.member = member});
+  auto done = [](rd_kafka_t* by, rd_kafka_resp_err_t error, rd_kafka_topic_partition_list_t* what,
+                 void* opaque) {
+    on_commit(by, error, what, opaque);
+    delete static_cast<Commit*>(opaque);
+  };
+  const auto error =
+      rd_kafka_commit_queue(consumer, nullptr, member.commits.get(), done, commit.get());
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) std::ignore = commit.release();
 }
 
 // The offsets to go on from are asked for here, so that the history knows them; what the group has
@@ -37,7 +61,7 @@ void on_rebalance(rd_kafka_t* consumer, rd_kafka_resp_err_t error,
     rd_kafka_assign(consumer, partitions);
     return;
   }
-  rd_kafka_commit(consumer, nullptr, 0);
+  commit_and_wait(consumer, *member);
   member->history.revoked(*partitions);
   rd_kafka_assign(consumer, nullptr);
 }
@@ -55,23 +79,27 @@ int follow(const Arguments& arguments) {
   for (const auto& one : settings_from(arguments, 4)) settings.push_back(one);
   stop_on_signal();
   Member member{.history = History(arguments[3], "group:" + arguments[2])};
-  Handle consumer = make_consumer(
-      arguments[0], settings, {.rebalance = on_rebalance, .commit = on_commit, .opaque = &member});
+  Handle consumer =
+      make_consumer(arguments[0], settings, {.rebalance = on_rebalance, .opaque = &member});
+  member.commits.reset(rd_kafka_queue_new(consumer.get()));
   Partitions topics(rd_kafka_topic_partition_list_new(1));
   rd_kafka_topic_partition_list_add(topics.get(), arguments[1].c_str(), RD_KAFKA_PARTITION_UA);
   rd_kafka_subscribe(consumer.get(), topics.get());
   while (!is_stopped()) {
     Message message(rd_kafka_consumer_poll(consumer.get(), 50));
     if (message) member.history.polled(*message);
+    rd_kafka_queue_poll_callback(member.commits.get(), 0);
     if (!message || now_us() - member.committed_at > kCommitEveryUs) {
       if (now_us() - member.committed_at > kCommitEveryUs) {
-        rd_kafka_commit(consumer.get(), nullptr, 1);
+        commit(consumer.get(), member);
         member.committed_at = now_us();
       }
       member.history.flush();
     }
   }
   rd_kafka_consumer_close(consumer.get());
+  rd_kafka_queue_poll_callback(member.commits.get(), 0);
+  member.commits.reset();
   return 0;
 }
 

@@ -120,16 +120,17 @@ void History::revoked(const rd_kafka_topic_partition_list_t& partitions) {
 }
 
 void History::committed(const rd_kafka_topic_partition_list_t& partitions,
-                        rd_kafka_resp_err_t error) {
+                        rd_kafka_resp_err_t error, std::int64_t since) {
   end_polls();
   for (int i = 0; i < partitions.cnt; ++i) {
     const rd_kafka_topic_partition_t& one = partitions.elems[i];
     if (one.offset < 0) continue;
     const rd_kafka_resp_err_t why = error != RD_KAFKA_RESP_ERR_NO_ERROR ? error : one.err;
     begin("commit");
-    std::printf(R"("partition":%d,"offset":%lld,"is":"%s","error":"%s"})"
+    std::printf(R"("took":%lld,"partition":%d,"offset":%lld,"is":"%s","error":"%s"})"
                 "\n",
-                one.partition, static_cast<long long>(one.offset),
+                static_cast<long long>(now_us() - since), one.partition,
+                static_cast<long long>(one.offset),
                 why == RD_KAFKA_RESP_ERR_NO_ERROR ? "ok" : "unknown", rd_kafka_err2name(why));
   }
 }

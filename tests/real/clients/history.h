@@ -29,7 +29,9 @@ class History {
   // RD_KAFKA_OFFSET_INVALID: the group has committed none; RD_KAFKA_OFFSET_STORED: nobody told.
   void assigned(const rd_kafka_topic_partition_list_t& partitions, std::int64_t since);
   void revoked(const rd_kafka_topic_partition_list_t& partitions);
-  void committed(const rd_kafka_topic_partition_list_t& partitions, rd_kafka_resp_err_t error);
+  // The outcome of a commit that was asked for at `since`.
+  void committed(const rd_kafka_topic_partition_list_t& partitions, rd_kafka_resp_err_t error,
+                 std::int64_t since);
   // Hands all lines to the file.
   void flush();
 
