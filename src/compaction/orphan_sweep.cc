@@ -53,9 +53,10 @@ Task<Result<std::size_t>> OrphanSweep::sweep(const std::vector<storage::ObjectIn
   std::map<metadata::ObjectId, const storage::ObjectInfo*> by_id;
   std::vector<metadata::ObjectId> ids;
   for (const storage::ObjectInfo& object : listed) {
-    auto name = storage::parse_wal_object_key(object.key);
     const bool is_young = object.modified_ms > clock_.wall_ms() - grace_ms;
-    if (!name || (is_young && !planted(Bug::kOrphansWithoutGrace))) continue;
+    if (is_young && !planted(Bug::kOrphansWithoutGrace)) continue;
+    auto name = storage::parse_wal_object_key(object.key);
+    if (!name) continue;
     ids.push_back({.epoch = name->broker_epoch, .sequence = name->sequence});
     by_id[ids.back()] = &object;
   }

@@ -20,13 +20,8 @@ void Checker::violate(std::string subject, std::string what) {
 
 History::History(World& world) : world_(world), checkers_(make_checkers()) {}
 
-void History::tell(const std::function<void(Checker&)>& tell) {
-  for (auto& checker : checkers_) {
-    const std::size_t before = checker->violations().size();
-    tell(*checker);
-    if (checker->violations().size() > before)
-      world_.end_trace(checker->violations().back().subject);
-  }
+void History::end_trace(const Checker& checker) {
+  world_.end_trace(checker.violations().back().subject);
 }
 
 std::vector<Violation> History::violations() const {

@@ -7,7 +7,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -152,7 +151,14 @@ class History {
   explicit History(World& world);
 
   // Calls `tell` with each checker.
-  void tell(const std::function<void(Checker&)>& tell);
+  template <typename Tell>
+  void tell(Tell tell) {
+    for (auto& checker : checkers_) {
+      const std::size_t before = checker->violations().size();
+      tell(*checker);
+      if (checker->violations().size() > before) end_trace(*checker);
+    }
+  }
   [[nodiscard]] Moment next_moment() { return ++moment_; }
   [[nodiscard]] std::vector<Violation> violations() const;
 
@@ -163,6 +169,8 @@ class History {
   std::uint64_t rebalances = 0;
 
  private:
+  void end_trace(const Checker& checker);
+
   World& world_;
   std::vector<std::unique_ptr<Checker>> checkers_;
   Moment moment_ = 0;

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <chrono>
 #include <ctime>
@@ -105,6 +106,10 @@ bool plant(const std::string& name) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // One run needs what the one before gave back, buffers of compression above all.
+  constexpr int kMostKept = 1 << 28;
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, kMostKept);
   Order order;
   bool log = false;
   bool list = false;

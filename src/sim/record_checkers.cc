@@ -8,7 +8,7 @@
 namespace weir::sim {
 namespace {
 
-using Place = std::pair<Where, Offset>;
+using Values = std::map<Where, std::unordered_map<Offset, std::string>>;
 
 // The value's parts: "i3-0-1-17" is record 17 for partition 1 of topic 0 of the idempotent producer
 // 3, "p…" of a plain one.
@@ -32,7 +32,7 @@ class NothingLost final : public Checker {
   void on_acknowledged(const Seen& record) override {
     acknowledged_[{record.where, record.offset}] = record.value;
   }
-  void on_read(const Seen& record) override { read_[{record.where, record.offset}] = record.value; }
+  void on_read(const Seen& record) override { read_[record.where][record.offset] = record.value; }
   void on_trim_asked(const Where& where, Offset offset) override {
     Offset& start = trimmed_[where];
     start = std::max(start, offset);
@@ -40,18 +40,19 @@ class NothingLost final : public Checker {
   void on_end() override {
     for (const auto& [place, value] : acknowledged_) {
       const auto& [where, offset] = place;
-      auto found = read_.find(place);
-      if (found != read_.end() && found->second == value) continue;
-      if (found == read_.end() && offset >= 0 && offset < trimmed_[where]) continue;
+      const auto& read = read_[where];
+      auto found = read.find(offset);
+      if (found != read.end() && found->second == value) continue;
+      if (found == read.end() && offset >= 0 && offset < trimmed_[where]) continue;
       violate(to_string(where),
               fmt::format("{} was acknowledged at {}/{}, where {} stands", value, to_string(where),
-                          offset, found == read_.end() ? "nothing" : found->second));
+                          offset, found == read.end() ? "nothing" : found->second));
     }
   }
 
  private:
-  std::map<Place, std::string> acknowledged_;
-  std::map<Place, std::string> read_;
+  std::map<std::pair<Where, Offset>, std::string> acknowledged_;
+  Values read_;
   std::map<Where, Offset> trimmed_;
 };
 
@@ -63,13 +64,13 @@ class OneValuePerOffset final : public Checker {
 
  private:
   void see(const Seen& record) {
-    auto [found, is_new] = values_.try_emplace({record.where, record.offset}, record.value);
+    auto [found, is_new] = values_[record.where].try_emplace(record.offset, record.value);
     if (is_new || found->second == record.value) return;
     violate(to_string(record.where),
             fmt::format("{}/{} has been {} and is {}", to_string(record.where), record.offset,
                         found->second, record.value));
   }
-  std::map<Place, std::string> values_;
+  Values values_;
 };
 
 class NoDuplicates final : public Checker {
@@ -97,12 +98,16 @@ class InOrder final : public Checker {
     Offset& start = trimmed_[where];
     start = std::max(start, offset);
   }
-  void on_read(const Seen& record) override {
-    const Origin origin = origin_of(record.value);
-    if (origin.idempotent) streams_[{record.where, origin.stream}][record.offset] = origin.number;
-  }
+  void on_read(const Seen& record) override { read_[record.where][record.offset] = record.value; }
   void on_end() override {
-    for (const auto& [stream, numbers] : streams_) {
+    std::map<std::pair<Where, std::string>, std::map<Offset, std::uint64_t>> streams;
+    for (const auto& [where, values] : read_) {
+      for (const auto& [offset, value] : values) {
+        const Origin origin = origin_of(value);
+        if (origin.idempotent) streams[{where, origin.stream}][offset] = origin.number;
+      }
+    }
+    for (const auto& [stream, numbers] : streams) {
       std::optional<std::uint64_t> last;
       Offset at = 0;  // where it stands
       for (const auto& [offset, number] : numbers) {
@@ -117,7 +122,7 @@ class InOrder final : public Checker {
   }
 
  private:
-  std::map<std::pair<Where, std::string>, std::map<Offset, std::uint64_t>> streams_;
+  Values read_;
   std::map<Where, Offset> trimmed_;
 };
 

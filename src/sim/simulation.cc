@@ -2,6 +2,8 @@
 
 #include "sim/cluster_run.h"
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
 namespace weir::sim {
@@ -108,11 +110,16 @@ void ClusterRun::spoil() {
 }
 
 Task<void> ClusterRun::look_at_states() {
+  // What was looked at is not hashed again.
+  std::map<std::weak_ptr<SimProcess>, metadata::Position, std::owner_less<>> looked_at;
   while (co_await watching_.sleep(nature_.clock(), milliseconds(100))) {
     for (auto& node : nodes_) {
       auto process = node->process();
       if (!process || !process->ready() || node->machine().paused()) continue;
+      metadata::Position& last = looked_at[process];
+      if (process->coordinator().applied() == last) continue;
       const auto stat = co_await process->coordinator().stat();
+      last = stat.position;
       history_.tell([&](Checker& checker) { checker.on_state(stat.position, stat.state_hash); });
     }
     look_at_memory(false);
@@ -150,9 +157,15 @@ SimulationResult ClusterRun::run() {
 }
 
 SimulationResult simulate(const SimulationOptions& options) {
-  auto run = std::make_unique<ClusterRun>(options);
-  SimulationResult result = run->run();
-  if (!run->has_ended()) std::ignore = run.release();
+  SimulationResult result;
+  // Within a function that Asio runs: so it keeps memory of tasks for the next ones.
+  boost::asio::io_context memory;
+  boost::asio::post(memory, [&] {
+    auto run = std::make_unique<ClusterRun>(options);
+    result = run->run();
+    if (!run->has_ended()) std::ignore = run.release();
+  });
+  memory.run();
   return result;
 }
 

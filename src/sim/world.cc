@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
+
 namespace weir::sim {
 namespace {
 
@@ -32,7 +34,7 @@ std::shared_ptr<Timer> SimClock::call_at(MonoTime when, Executor executor,
 
 std::size_t Machine::run(std::size_t most) {
   std::size_t count = 0;
-  while (!paused_ && count < most && context_.poll_one() == 1) ++count;
+  while (!paused_ && count < most && queue_.run_one()) ++count;
   return count;
 }
 
@@ -67,7 +69,8 @@ Machine& World::add_machine(double rate, std::int64_t wall_error_ms) {
 std::shared_ptr<Timer> World::call_at(MonoTime when, Executor executor,
                                       std::move_only_function<void()> callback) {
   auto entry = std::make_shared<Entry>(std::move(executor), std::move(callback));
-  timers_.emplace(std::max(when, now_), entry);
+  timers_.push_back({std::max(when, now_), timers_set_++, entry});
+  std::push_heap(timers_.begin(), timers_.end());
   return entry;
 }
 
@@ -90,16 +93,22 @@ bool World::run_machines() {
   return any;
 }
 
+std::shared_ptr<World::Entry> World::pop_timer() {
+  std::pop_heap(timers_.begin(), timers_.end());
+  std::shared_ptr<Entry> entry = std::move(timers_.back().entry);
+  timers_.pop_back();
+  return entry;
+}
+
 bool World::advance(MonoTime end) {
-  while (!timers_.empty() && timers_.begin()->second->cancelled()) timers_.erase(timers_.begin());
-  if (timers_.empty() || timers_.begin()->first > end) {
+  while (!timers_.empty() && timers_.front().entry->cancelled()) pop_timer();
+  if (timers_.empty() || timers_.front().when > end) {
     now_ = std::max(now_, end);
     return false;
   }
-  now_ = timers_.begin()->first;
-  while (!timers_.empty() && timers_.begin()->first <= now_) {
-    std::shared_ptr<Entry> entry = std::move(timers_.begin()->second);
-    timers_.erase(timers_.begin());
+  now_ = timers_.front().when;
+  while (!timers_.empty() && timers_.front().when <= now_) {
+    std::shared_ptr<Entry> entry = pop_timer();
     if (!entry->cancelled()) entry->post(entry);
   }
   return true;

@@ -6,18 +6,16 @@
 #pragma once
 #include "runtime/clock.h"
 #include "runtime/rng.h"
-
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
+#include "sim/run_queue.h"
 
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace weir::sim {
@@ -47,18 +45,16 @@ class Machine {
  public:
   Machine(World& world, double rate, std::int64_t error_ms) : clock_(world, rate, error_ms) {}
 
-  [[nodiscard]] Executor executor() { return context_.get_executor(); }
+  [[nodiscard]] Executor executor() { return queue_.handle(); }
   [[nodiscard]] SimClock& clock() { return clock_; }
   void pause() { paused_ = true; }
   void resume() { paused_ = false; }
   [[nodiscard]] bool paused() const { return paused_; }
-  // Runs up to `most` handlers; how many there were.
+  // Runs up to `most` functions; how many there were.
   std::size_t run(std::size_t most);
 
  private:
-  boost::asio::io_context context_;
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_ =
-      boost::asio::make_work_guard(context_);
+  RunQueue queue_;
   SimClock clock_;
   bool paused_ = false;
 };
@@ -104,12 +100,23 @@ class World {
     bool has_ended = false;
   };
   class Entry;
+  // In order of time, then of being set.
+  struct Due {
+    MonoTime when;
+    std::uint64_t number = 0;
+    std::shared_ptr<Entry> entry;
+    friend bool operator<(const Due& a, const Due& b) {
+      return std::tie(b.when, b.number) < std::tie(a.when, a.number);
+    }
+  };
+  std::shared_ptr<Entry> pop_timer();
   bool advance(MonoTime end);
   bool run_machines();
 
   Rng rng_;
   MonoTime now_{};
-  std::multimap<MonoTime, std::shared_ptr<Entry>> timers_;
+  std::vector<Due> timers_;  // a heap, the next in front
+  std::uint64_t timers_set_ = 0;
   std::vector<std::unique_ptr<Machine>> machines_;
   std::uint64_t hash_ = 0;
   std::uint64_t events_ = 0;

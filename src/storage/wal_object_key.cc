@@ -11,10 +11,23 @@ namespace {
 
 constexpr std::string_view kFolder = "data/";
 
+// Room for any key.
+using KeyText = std::array<char, 64>;
+
 std::uint16_t spread(BrokerEpoch broker_epoch, std::int64_t folder) {
-  std::string text = fmt::format("{}/{}", broker_epoch, folder);
+  KeyText text;
+  const char* end = fmt::format_to(text.data(), "{}/{}", broker_epoch, folder);
   constexpr int kHighBits = 48;
-  return static_cast<std::uint16_t>(XXH64(text.data(), text.size(), 0) >> kHighBits);
+  return static_cast<std::uint16_t>(
+      XXH64(text.data(), static_cast<std::size_t>(end - text.data()), 0) >> kHighBits);
+}
+
+std::string_view write_key(KeyText& text, BrokerEpoch broker_epoch, std::int64_t sequence) {
+  // Padded, so that the keys of a folder list in the order of their numbers.
+  const char* end =
+      fmt::format_to(text.data(), "{}{:04x}/{:010}/{:012}", kFolder,
+                     spread(broker_epoch, sequence / kWalObjectsPerFolder), broker_epoch, sequence);
+  return {text.data(), end};
 }
 
 // The decimal number at the start of `text`, which is cut off.
@@ -29,9 +42,8 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
 }  // namespace
 
 ObjectKey wal_object_key(BrokerEpoch broker_epoch, std::int64_t sequence) {
-  // Padded, so that the keys of a folder list in the order of their numbers.
-  return fmt::format("{}{:04x}/{:010}/{:012}", kFolder,
-                     spread(broker_epoch, sequence / kWalObjectsPerFolder), broker_epoch, sequence);
+  KeyText text;
+  return ObjectKey(write_key(text, broker_epoch, sequence));
 }
 
 std::optional<WalObjectName> parse_wal_object_key(std::string_view key) {
@@ -43,7 +55,8 @@ std::optional<WalObjectName> parse_wal_object_key(std::string_view key) {
   rest.remove_prefix(1);
   auto sequence = take_number(rest);
   if (!sequence || *broker_epoch < 0 || *sequence < 0) return std::nullopt;
-  if (wal_object_key(*broker_epoch, *sequence) != key) return std::nullopt;
+  KeyText text;
+  if (write_key(text, *broker_epoch, *sequence) != key) return std::nullopt;
   return WalObjectName{*broker_epoch, *sequence};
 }
 

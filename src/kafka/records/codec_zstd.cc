@@ -3,6 +3,8 @@
 #include <zstd.h>
 
 #include <array>
+#include <memory>
+#include <utility>
 
 namespace weir::kafka::codecs {
 namespace {
@@ -11,15 +13,38 @@ namespace {
 // reaches.
 constexpr int kMaxWindowLog = 27;
 
+struct FreeDecoder {
+  void operator()(ZSTD_DCtx* decoder) const { ZSTD_freeDCtx(decoder); }
+};
+using Decoder = std::unique_ptr<ZSTD_DCtx, FreeDecoder>;
+
+// To make one takes longer than to decode a small batch with it: each thread keeps the last, unless
+// it has grown.
+thread_local Decoder spare_decoder;
+// With the window of what was compressed at the usual level, 2 MiB, of which a small batch touches
+// little.
+constexpr std::size_t kMostKept = 3 * 1024 * 1024;
+
+Decoder take_decoder() {
+  if (spare_decoder) return std::move(spare_decoder);
+  Decoder decoder(ZSTD_createDCtx());
+  if (decoder) ZSTD_DCtx_setParameter(decoder.get(), ZSTD_d_windowLogMax, kMaxWindowLog);
+  return decoder;
+}
+
+void put_back(Decoder decoder) {
+  if (!decoder || ZSTD_sizeof_DCtx(decoder.get()) > kMostKept) return;
+  ZSTD_DCtx_reset(decoder.get(), ZSTD_reset_session_only);
+  spare_decoder = std::move(decoder);
+}
+
 class ZstdDecompressor final : public ChunkSource {
  public:
   ZstdDecompressor(Bytes compressed, ByteCount max_bytes)
-      : context_(ZSTD_createDCtx()),
+      : context_(take_decoder()),
         input_{compressed.data(), compressed.size(), 0},
-        limit_(max_bytes) {
-    if (context_) ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, kMaxWindowLog);
-  }
-  ~ZstdDecompressor() override { ZSTD_freeDCtx(context_); }
+        limit_(max_bytes) {}
+  ~ZstdDecompressor() override { put_back(std::move(context_)); }
 
   Result<Bytes> next() override {
     if (!context_) return fail(ErrorCode::kInternal, "zstd: cannot allocate a decoder");
@@ -27,7 +52,7 @@ class ZstdDecompressor final : public ChunkSource {
       if (frame_ended_ && input_.pos == input_.size) return Bytes{};
       ZSTD_outBuffer output{chunk_.data(), chunk_.size(), 0};
       std::size_t before = input_.pos;
-      std::size_t rc = ZSTD_decompressStream(context_, &output, &input_);
+      std::size_t rc = ZSTD_decompressStream(context_.get(), &output, &input_);
       if (ZSTD_isError(rc)) {
         return fail(ErrorCode::kCorrupt, std::string("zstd: ") + ZSTD_getErrorName(rc));
       }
@@ -43,7 +68,7 @@ class ZstdDecompressor final : public ChunkSource {
   }
 
  private:
-  ZSTD_DCtx* context_;
+  Decoder context_;
   ZSTD_inBuffer input_;
   bool frame_ended_ = false;
   OutputLimit limit_;
