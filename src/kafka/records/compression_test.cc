@@ -243,6 +243,27 @@ TEST(Decompression, CutInputIsCorrupt) {
   }
 }
 
+// Decoders are used again: nothing of what one met is left to the next.
+TEST(Decompression, ZstdAfterWhatWasDamagedOrNotReadToItsEnd) {
+  const std::string input = text(200'000);
+  const auto good = compressed({Codec::kZstd, {}}, input);
+  auto damaged = good;
+  damaged[good.size() / 2] ^= std::byte{0xff};
+  damaged[good.size() / 2 + 1] ^= std::byte{0xff};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NE(decompressed(Codec::kZstd, damaged).value_or(""), input);
+    EXPECT_FALSE(decompressed(Codec::kZstd, Bytes(good).first(good.size() / 2)));
+    EXPECT_EQ(decompressed(Codec::kZstd, good).value_or(""), input);
+    {
+      auto first = make_decompressor(Codec::kZstd, good, kTestLimit);
+      auto second = make_decompressor(Codec::kZstd, good, kTestLimit);
+      EXPECT_FALSE(first->next().value_or(Bytes()).empty());
+      EXPECT_FALSE(second->next().value_or(Bytes()).empty());
+    }
+    EXPECT_EQ(decompressed(Codec::kZstd, good).value_or(""), input);
+  }
+}
+
 TEST(Decompression, BytesAfterTheEndAreCorrupt) {
   for (Codec codec : {Codec::kGzip, Codec::kSnappy, Codec::kLz4, Codec::kZstd}) {
     auto bytes = compressed({codec, {}}, text(1000));
