@@ -3,6 +3,8 @@
 #include "base/planted.h"
 #include "runtime/log.h"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 namespace weir::metadata {
@@ -12,6 +14,10 @@ namespace {
 std::optional<BrokerEpoch> bound_epoch(const Command& command) {
   const auto* commit = std::get_if<CommitObject>(&command);
   return commit == nullptr ? std::nullopt : std::optional(commit->object.epoch);
+}
+
+Error overtaking() {
+  return {ErrorCode::kUnavailable, "a commit that was submitted before was refused"};
 }
 
 Error fenced(BrokerEpoch epoch) {
@@ -30,8 +36,9 @@ Appender::Appender(MetadataLog& log, Replayer& replayer, Clock& clock, Rng rng,
       backoff_(options.retry_base, options.retry_cap),
       closed_(Error{ErrorCode::kUnavailable, "the metadata is being loaded"}) {}
 
-std::optional<Error> Appender::admit(std::size_t bytes) const {
+std::optional<Error> Appender::admit(std::size_t bytes, bool is_commit) const {
   if (closed_) return closed_;
+  if (commits_refused_ && is_commit) return overtaking();
   if (outage_ && clock_.now() - outage_since_ >= options_.patience) {
     return Error{ErrorCode::kUnavailable, outage_->message}.in("the metadata log is down");
   }
@@ -51,11 +58,13 @@ Task<Result<CommandResult>> Appender::submit(Command command) {
                                command_name(command), bytes.size()));
   }
   OneShot<Result<CommandResult>> done;
+  const auto only_epoch = bound_epoch(command);
   {
     std::lock_guard lock(mutex_);
-    if (auto refused = admit(bytes.size())) co_return std::unexpected(*refused);
+    if (auto refused = admit(bytes.size(), only_epoch.has_value()))
+      co_return std::unexpected(*refused);
     queued_bytes_ += bytes.size();
-    queue_.push_back({std::move(bytes), bound_epoch(command), done});
+    queue_.push_back({std::move(bytes), only_epoch, done});
   }
   work_.notify();
   co_return co_await done.wait();
@@ -97,6 +106,28 @@ void Appender::give_up_queue(const Error& reason) {
     queued_bytes_ = 0;
   }
   for (Waiter& waiter : queue) waiter.done.set(std::unexpected(reason));
+}
+
+void Appender::refuse_commits() {
+  std::deque<Waiter> refused;
+  {
+    std::lock_guard lock(mutex_);
+    commits_refused_ = true;
+    std::erase_if(queue_, [&](Waiter& waiter) {
+      if (!waiter.only_epoch) return false;
+      queued_bytes_ -= waiter.bytes.size();
+      refused.push_back(std::move(waiter));
+      return true;
+    });
+  }
+  for (Waiter& waiter : refused) waiter.done.set(std::unexpected(overtaking()));
+}
+
+// What was set is on its way to the submitters, who run on this executor; this comes after it.
+Task<void> Appender::let_submitters_know() {
+  co_await boost::asio::post(boost::asio::use_awaitable);
+  std::lock_guard lock(mutex_);
+  commits_refused_ = false;
 }
 
 void Appender::settle_record(const Result<CommandResult>& result) {
@@ -156,7 +187,7 @@ std::optional<Appender::Record> Appender::next_record() {
     while (!queue_.empty() && taken.size() < options_.record_commands) {
       Waiter& next = queue_.front();
       if (!taken.empty() && bytes + next.bytes.size() > options_.record_bytes) break;
-      bool is_stale = next.only_epoch && *next.only_epoch != epoch_;
+      bool is_stale = next.only_epoch && (!stale.empty() || *next.only_epoch != epoch_);
       queued_bytes_ -= next.bytes.size();
       if (!is_stale) bytes += next.bytes.size();
       (is_stale ? stale : taken).push_back(std::move(next));
@@ -164,7 +195,11 @@ std::optional<Appender::Record> Appender::next_record() {
     }
     header = {.broker = broker_, .epoch = epoch_};
   }
-  for (Waiter& waiter : stale) waiter.done.set(std::unexpected(fenced(*waiter.only_epoch)));
+  for (Waiter& waiter : stale) {
+    const bool is_old = *waiter.only_epoch != header.epoch;
+    waiter.done.set(std::unexpected(is_old ? fenced(*waiter.only_epoch) : overtaking()));
+  }
+  if (!stale.empty()) refuse_commits();
   if (taken.empty()) return std::nullopt;
   header.sequence = next_sequence_++;
   header.time = clock_.wall_ms();
@@ -175,6 +210,7 @@ std::optional<Appender::Record> Appender::next_record() {
   for (Waiter& waiter : taken) {
     commands.insert(commands.end(), waiter.bytes.begin(), waiter.bytes.end());
     record.waiters.push_back(waiter.done);
+    record.has_commit |= waiter.only_epoch.has_value();
   }
   record.bytes = encode_record(header, taken.size(), commands);
   return record;
@@ -267,6 +303,7 @@ Task<void> Appender::attempt(TaskGroup& group) {
   // Nothing was appended and nothing will be, unless an attempt before did: not an outage, the next
   // record may do.
   if (record_->attempts == 1 && (code == ErrorCode::kExhausted || code == ErrorCode::kInvalid)) {
+    if (record_->has_commit) refuse_commits();
     settle_record(std::unexpected(status.error()));
     co_return;
   }
@@ -277,6 +314,10 @@ Task<void> Appender::attempt(TaskGroup& group) {
 
 Task<void> Appender::run(TaskGroup& group) {
   while (!group.stopping()) {
+    if (commits_refused_) {
+      co_await let_submitters_know();
+      continue;
+    }
     if (replayer_.failure()) {
       close(*replayer_.failure());
     } else if (record_) {
@@ -284,7 +325,7 @@ Task<void> Appender::run(TaskGroup& group) {
       continue;
     } else {
       record_ = next_record();
-      if (record_) continue;
+      if (record_ || commits_refused_) continue;
     }
     co_await work_.wait();
   }

@@ -2,6 +2,10 @@
 // next record. One record is in flight at a time; when its outcome is unknown, the same bytes are
 // appended again until the record (its epoch and sequence) is seen in the log. submit() may be
 // called on any thread; the rest lives on the coordinator's executor.
+//
+// Commits of objects stay in order: when one is refused before it is in the log, so are those that
+// were submitted behind it, until its submitter knows and can judge. An idempotent producer's
+// second batch must not become its first.
 #pragma once
 #include "metadata/replayer.h"
 #include "runtime/backoff.h"
@@ -87,14 +91,17 @@ class Appender {
     std::int64_t sequence = 0;
     Slice bytes;
     std::vector<OneShot<Result<CommandResult>>> waiters;
+    bool has_commit = false;
     std::size_t attempts = 0;
   };
 
-  std::optional<Error> admit(std::size_t bytes) const;  // under the lock
+  std::optional<Error> admit(std::size_t bytes, bool is_commit) const;  // under the lock
   std::optional<Record> next_record();
   Task<void> attempt(TaskGroup& group);
   Task<Status> append_and_apply(Slice bytes);
   void give_up_queue(const Error& reason);
+  void refuse_commits();
+  Task<void> let_submitters_know();
   void settle_record(const Result<CommandResult>& result);
   [[nodiscard]] bool idle() const;
 
@@ -118,6 +125,7 @@ class Appender {
   BrokerId broker_ = -1;
   BrokerEpoch epoch_ = -1;
   std::optional<Error> closed_;
+  bool commits_refused_ = false;
   std::optional<Error> outage_;
   MonoTime outage_since_{};
   std::optional<MonoTime> last_outage_end_;

@@ -1,0 +1,82 @@
+// Commits stay in order where one is refused: the state machine takes any first sequence of an
+// idempotent producer, so what was submitted behind must not come before it.
+#include "metadata/coordinator_harness.h"
+#include "metadata/state/test_log.h"
+
+namespace weir::metadata {
+namespace {
+
+using std::chrono::milliseconds;
+
+class CommitRefusalTest : public CoordinatorHarness {
+ protected:
+  CommitRefusalTest() {
+    LogCoordinatorOptions options{.broker_id = 1};
+    options.endpoints = {{"PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT"}};
+    coordinator_ = std::make_unique<LogCoordinator>(
+        log_, nullptr, clock_, Rng(1), context_.get_executor(), context_.get_executor(), options);
+    coordinator_->start();
+    EXPECT_TRUE(run(coordinator_->wait_registered()));
+    CreateTopics command;
+    command.topics.push_back({.name = "orders", .id = topic_id("orders")});
+    EXPECT_TRUE(run(coordinator_->submit(command)));
+  }
+  ~CommitRefusalTest() override { run(coordinator_->stop()); }
+
+  // The next batch of a producer, in an object of its own.
+  Command commit(BrokerEpoch epoch) {
+    const auto sequence = static_cast<std::int32_t>(next_object_);
+    return ObjectBuilder({epoch, next_object_++}).run(topic_id("orders")).batch(1, 7, 0, sequence);
+  }
+  Command commit() { return commit(coordinator_->broker_epoch()); }
+
+  struct Submitted {
+    bool knew = false;  // that the first was refused
+    Result<CommandResult> result;
+  };
+  Task<Submitted> submit(Command command, Pending<Result<CommandResult>> first) {
+    const bool knew = first.done();
+    auto result = co_await coordinator_->submit(std::move(command));
+    co_return Submitted{.knew = knew, .result = std::move(result)};
+  }
+
+  std::unique_ptr<LogCoordinator> coordinator_;
+  std::int64_t next_object_ = 0;
+};
+
+TEST_F(CommitRefusalTest, NoneOvertakesTheOneThatWasRefused) {
+  log_.set_delays({.before = milliseconds(5)});
+  log_.fail_append(1, MemoryLog::Effect::kNone, ErrorCode::kExhausted);
+  auto first = begin(coordinator_->submit(commit()));
+  run_for(milliseconds(2));  // it is with the log
+  std::vector<Pending<Submitted>> behind{begin(submit(commit(), first))};
+  auto other = begin(coordinator_->submit(AllocateProducerIds{}));
+  // Whatever else runs before its submitter does, who would not submit these after it.
+  clock_.advance(milliseconds(5));
+  for (int step = 0; !first.done() && step < 100; ++step) {
+    context_.restart();
+    context_.poll_one();
+    behind.push_back(begin(submit(commit(), first)));
+  }
+  ASSERT_TRUE(first.done());
+  EXPECT_EQ(finish(first).error().code, ErrorCode::kExhausted);
+  EXPECT_TRUE(finish(other));
+  int unknowing = 0;
+  for (auto& pending : behind) {
+    Submitted one = finish(pending);
+    unknowing += one.knew ? 0 : 1;
+    EXPECT_EQ(one.knew, one.result.has_value());
+  }
+  EXPECT_GT(unknowing, 3);
+}
+
+TEST_F(CommitRefusalTest, NoneOvertakesTheOneOfAnEpochThatEnded) {
+  auto old = begin(coordinator_->submit(commit(coordinator_->broker_epoch() - 1)));
+  auto behind = begin(coordinator_->submit(commit()));
+  EXPECT_EQ(finish(old).error().code, ErrorCode::kFenced);
+  EXPECT_EQ(finish(behind).error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(run(coordinator_->submit(commit())));
+}
+
+}  // namespace
+}  // namespace weir::metadata
