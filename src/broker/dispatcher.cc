@@ -48,6 +48,8 @@ Dispatcher::Dispatcher(Broker& broker) : broker_(broker) {
   for (const ApiHandler* api : kApis) handlers_[static_cast<std::size_t>(api->key)] = api;
 }
 
+bool Dispatcher::is_short_of_memory() const { return broker_.fetcher.is_short_of_memory(); }
+
 Task<PendingAnswer> Dispatcher::start(Slice frame, std::shared_ptr<const void> reservation,
                                       ClientConnection& client, std::stop_token closed) {
   // An API may let go of the body before it answers: nothing here keeps the frame.

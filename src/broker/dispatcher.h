@@ -17,6 +17,8 @@ class Dispatcher {
   Task<PendingAnswer> start(Slice frame, std::shared_ptr<const void> reservation,
                             ClientConnection& client, std::stop_token closed);
 
+  [[nodiscard]] bool is_short_of_memory() const;
+
  private:
   static constexpr std::size_t kMaxApiKey = 128;
 

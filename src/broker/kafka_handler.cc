@@ -52,6 +52,11 @@ Task<net::Pending> KafkaHandler::start(net::Request request, net::ConnectionCont
   co_return answer;
 }
 
+bool KafkaHandler::is_short_of_memory() const {
+  const Dispatcher* dispatcher = dispatcher_;
+  return dispatcher != nullptr && dispatcher->is_short_of_memory();
+}
+
 Task<void> KafkaHandler::run(Dispatcher& dispatcher, net::Request request,
                              std::shared_ptr<ClientConnection> client, std::stop_token closed,
                              OneShot<PendingAnswer> started) {

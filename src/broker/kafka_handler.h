@@ -21,6 +21,7 @@ class KafkaHandler final : public net::RequestHandler {
 
   void opened(net::ConnectionContext& context) override;
   Task<net::Pending> start(net::Request request, net::ConnectionContext& context) override;
+  [[nodiscard]] bool is_short_of_memory() const override;
   // After the last connection: until no request is under way.
   Task<void> join() { return tasks_.join(); }
 

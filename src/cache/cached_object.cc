@@ -1,19 +1,55 @@
 #include "cache/cached_object.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace weir::cache {
 
-CachedObject::CachedObject(storage::ObjectKey key, Chain body)
-    : key_(std::move(key)),
-      body_(std::move(body)),
-      charge_(charge_of(key_, body_.size(), body_.slices().size())) {
+class CachedObject::Block {
+ public:
+  Block(std::shared_ptr<const void> memory, std::shared_ptr<LingeringBytes> lingering)
+      : memory_(std::move(memory)), lingering_(std::move(lingering)) {}
+  ~Block() {
+    if (lingers_) *lingering_ -= bytes;
+  }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  void linger() {
+    if (!lingers_.exchange(true)) *lingering_ += bytes;
+  }
+
+  ByteCount bytes = 0;  // of the object that lie in it
+
+ private:
+  const std::shared_ptr<const void> memory_;
+  const std::shared_ptr<LingeringBytes> lingering_;
+  std::atomic<bool> lingers_ = false;
+};
+
+CachedObject::CachedObject(storage::ObjectKey key, Chain body,
+                           std::shared_ptr<LingeringBytes> lingering)
+    : key_(std::move(key)), charge_(charge_of(key_, body.size(), body.slices().size())) {
+  std::unordered_map<const void*, std::shared_ptr<Block>> blocks;
+  for (const Slice& slice : body.slices()) {
+    std::shared_ptr<Block>& block = blocks[slice.owner().get()];
+    if (!block) {
+      block = std::make_shared<Block>(slice.owner(), lingering);
+      blocks_.push_back(block);
+    }
+    block->bytes += slice.size();
+    body_.append(Slice(block, slice.bytes()));
+  }
   begins_.reserve(body_.slices().size());
   std::uint64_t at = 0;
   for (const Slice& slice : body_.slices()) {
     begins_.push_back(at);
     at += slice.size();
   }
+}
+
+void CachedObject::let_go() const {
+  for (const auto& block : blocks_) block->linger();
 }
 
 ByteCount CachedObject::charge_of(const storage::ObjectKey& key, ByteCount size,

@@ -10,6 +10,9 @@
 namespace weir::cache {
 namespace {
 
+// Readers may hold this part of the capacity in objects that have left the cache.
+constexpr ByteCount kLingeringPart = 8;
+
 // Single objects and the loads that run may take a part of the memory, never all of it.
 CacheOptions within_capacity(CacheOptions options) {
   options.max_object = std::min(options.max_object, options.capacity / 2);
@@ -32,6 +35,8 @@ ObjectCache::Meters ObjectCache::make_meters(MetricsRegistry& registry) {
       .misses = reads("miss"),
       .joined = reads("joined"),
       .uncached = reads("uncached"),
+      .copied = registry.counter("weir_cache_copied_reads_total",
+                                 "Reads that were copied, so as not to hold a whole object."),
       .load_errors =
           registry.counter("weir_cache_load_errors_total", "Loads of objects that failed."),
       .evictions = registry.counter("weir_cache_evictions_total",
@@ -69,11 +74,12 @@ void ObjectCache::reserve(ByteCount bytes) {
   {
     std::lock_guard lock(eviction_mutex_);
     reserved_ += bytes;
-    evicted = eviction_.make_room(reserved_);
+    evicted = eviction_.make_room(reserved_ + *lingering_);
     publish_sizes();
   }
   meters_.evictions.add(evicted.size());
   for (const EntryPtr& entry : evicted) {
+    entry->object.let_go();
     Shard& shard = shard_of(entry->object.key());
     std::lock_guard lock(shard.mutex);
     auto at = shard.slots.find(entry->object.key());
@@ -102,7 +108,8 @@ void ObjectCache::settle(ByteCount reserved, EntryPtr entry, bool own) {
 
 void ObjectCache::insert(storage::ObjectKey key, Chain body) {
   if (body.size() > options_.max_object) return;
-  auto entry = std::make_shared<CacheEntry>(CachedObject(std::move(key), std::move(body)));
+  auto entry =
+      std::make_shared<CacheEntry>(CachedObject(std::move(key), std::move(body), lingering_));
   ByteCount charge = entry->object.charge();
   reserve(charge);
   bool is_new = false;
@@ -130,6 +137,7 @@ void ObjectCache::drop(const storage::ObjectKey& key) {
     shard.slots.erase(at);
   }
   if (!entry) return;
+  entry->object.let_go();
   std::lock_guard lock(eviction_mutex_);
   eviction_.remove(*entry);
   publish_sizes();
@@ -196,7 +204,7 @@ Task<Result<EntryPtr>> ObjectCache::load(const storage::ObjectKey& key, ByteCoun
     meters_.load_errors.add();
     co_return std::unexpected(std::move(body).error());
   }
-  co_return std::make_shared<CacheEntry>(CachedObject(key, Chain(*std::move(body))));
+  co_return std::make_shared<CacheEntry>(CachedObject(key, Chain(*std::move(body)), lingering_));
 }
 
 void ObjectCache::finish_load(const storage::ObjectKey& key, const LoadPtr& load,
@@ -221,6 +229,7 @@ void ObjectCache::finish_load(const storage::ObjectKey& key, const LoadPtr& load
   if (keep) {
     settle((*result)->object.charge(), *result, false);
   } else if (result) {
+    (*result)->object.let_go();
     unreserve((*result)->object.charge());
   }
   for (auto& waiter : waiters) waiter.set(result);
@@ -250,7 +259,14 @@ Task<Result<Chain>> ObjectCache::read(storage::ObjectKey key, ByteCount object_s
     co_return fail(ErrorCode::kCorrupt, fmt::format("object {} has {} bytes instead of {}", key,
                                                     entry->object.size(), object_size));
   }
-  co_return entry->object.slice(range);
+  Chain bytes = entry->object.slice(range);
+  const bool is_part = range.count <= object_size / 2;
+  const bool is_much = lingering_bytes() > options_.capacity / kLingeringPart;
+  if (!is_part || !is_much) co_return bytes;
+  meters_.copied.add();
+  Chain copies;
+  for (const Slice& slice : bytes.slices()) copies.append(Slice::copy_of(slice.bytes()));
+  co_return copies;
 }
 
 }  // namespace weir::cache

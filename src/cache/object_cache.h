@@ -2,10 +2,11 @@
 // come in at their commit, as the slices that were staged; others are read from the store once,
 // whole, however many reads wait for them. Objects are immutable, so nothing is ever stale.
 //
-// Memory: entries and loads together stay within the capacity; what was handed out lives on, with
-// the memory it is cut from, until the reader drops it, and is the reader's to account for. Owned
-// by main; thread-safe; reads resume on the caller's executor. The store and the registry outlive
-// it, and reads must have ended before it dies.
+// Memory: entries and loads together stay within the capacity, and so does what was handed out of
+// objects that have left since: it lives on, with the whole object, until its reader drops it.
+// Where that becomes much, reads get copies of what they ask for, which are theirs to account for;
+// so are the staged slices of own objects. Owned by main; thread-safe; reads resume on the caller's
+// executor. The store and the registry outlive it, and reads must have ended before it dies.
 //
 // Errors of reads: those of the store, kThrottled (too many reads wait), kCorrupt (the object has
 // another size than expected), kInvalid (a range beyond the object). A failed load reaches all that
@@ -56,6 +57,8 @@ class ObjectCache {
 
   // Memory of the entries and of the loads that run.
   [[nodiscard]] ByteCount bytes() const;
+  // Memory of objects that left, and that readers still hold.
+  [[nodiscard]] ByteCount lingering_bytes() const { return *lingering_; }
 
  private:
   // Reads that wait for the load of one object. Under the mutex of its shard.
@@ -79,6 +82,7 @@ class ObjectCache {
     Counter& misses;
     Counter& joined;
     Counter& uncached;
+    Counter& copied;
     Counter& load_errors;
     Counter& evictions;
     Gauge& bytes;
@@ -108,6 +112,7 @@ class ObjectCache {
   const CacheOptions options_;
   Meters meters_;
   ByteBudget loading_;
+  const std::shared_ptr<LingeringBytes> lingering_ = std::make_shared<LingeringBytes>(0);
   std::atomic<std::size_t> waiting_ = 0;
   // By the hash of the key. A read that hits takes its shard's mutex and no other; no two mutexes
   // are held at once.

@@ -283,6 +283,39 @@ TEST_F(ObjectCacheTest, StaysWithinItsCapacityAndCountsEvictions) {
   EXPECT_EQ(gets(), before + 1);
 }
 
+// A reader that keeps a little of each object would keep them all.
+TEST_F(ObjectCacheTest, WhatReadersHoldOfObjectsThatLeftIsBounded) {
+  constexpr ByteCount kSize = 10'000;
+  cache({.capacity = 100'000});
+  std::vector<Result<Chain>> held;
+  for (int i = 0; i < 200; ++i) {
+    const std::string key = fmt::format("o{}", i);
+    store(key, kSize);
+    held.push_back(read(key, kSize, {.from = 500, .count = 100}));
+    ASSERT_EQ(text_of(held.back()), body_of(key, kSize).substr(500, 100));
+    // All that the cache had may be held when it becomes much.
+    EXPECT_LE(cache().lingering_bytes() + cache().bytes(), 100'000 * 9 / 8 + 2 * kSize);
+  }
+  EXPECT_GT(metric("weir_cache_copied_reads_total"), 150);
+  // Of most of an object no copy is made: it would take as much.
+  held.push_back(read("o0", kSize, {.from = 0, .count = kSize}));
+  const ByteCount lingering = cache().lingering_bytes();
+  EXPECT_GT(lingering, 0U);
+  held.clear();
+  EXPECT_EQ(cache().lingering_bytes(), 0U);
+  // The requests that an own object was made of.
+  cache().insert("own", Chain(Slice::copy_of(std::string(50'000, 'a'))));
+  held.push_back(read("own", 50'000, {.from = 0, .count = 1}));
+  for (int i = 0; i < 20; ++i) read(fmt::format("o{}", i), kSize, {.from = 0, .count = 100});
+  cache().insert("other", Chain(Slice::copy_of(std::string(50'000, 'b'))));
+  cache().insert("third", Chain(Slice::copy_of(std::string(50'000, 'b'))));
+  EXPECT_EQ(cache().lingering_bytes(), 50'000U);
+  held.clear();
+  for (int i = 0; i < 20; ++i) read(fmt::format("o{}", i), kSize, {.from = 0, .count = 100});
+  EXPECT_EQ(cache().lingering_bytes(), 0U);
+  EXPECT_GT(cache().bytes(), 80'000U);
+}
+
 TEST_F(ObjectCacheTest, RunningLoadsTakeRoomFromEntries) {
   cache({.capacity = 100'000, .max_object = 50'000, .max_loading = 50'000});
   for (int i = 0; i < 10; ++i)

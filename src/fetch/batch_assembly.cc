@@ -56,9 +56,6 @@ std::optional<AssignedBatch> ExtentBatches::fail_with(std::string what) {
   return std::nullopt;
 }
 
-namespace {
-
-// The slices of `records`; `memory` lives as long as the first.
 Chain holding(const Chain& records, std::shared_ptr<const void> memory) {
   using Both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
   Chain out;
@@ -72,8 +69,6 @@ Chain holding(const Chain& records, std::shared_ptr<const void> memory) {
   }
   return out;
 }
-
-}  // namespace
 
 Result<bool> BatchAssembly::add(const metadata::Extent& extent, Chain bytes) {
   ExtentBatches batches(extent, std::move(bytes), from_);

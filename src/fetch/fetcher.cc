@@ -24,8 +24,21 @@ constexpr std::size_t kParallelReads = 8;
 // store, make long fetches.
 constexpr Duration kReadingTime = std::chrono::seconds(1);
 
-// Answers of this size are given whatever other answers take.
-constexpr ByteCount kAlwaysGiven = 64_KiB;
+// Answers of this size are no more than what a connection takes otherwise.
+constexpr ByteCount kAlwaysGiven = 16_KiB;
+
+// What is asked for at least where memory is short.
+constexpr ByteCount kLeast = 64_KiB;
+
+// The first batch is given whole, and how large it is shows when it was read: so much is expected
+// (max.message.bytes), or its extent, if that is smaller.
+constexpr ByteCount kFirstBatch = 1_MiB;
+
+// Answers up to here are copied.
+constexpr ByteCount kCopied = 64_KiB;
+
+// Less than clients wait for an answer.
+constexpr Duration kMemoryWait = std::chrono::seconds(20);
 
 // A copy in memory of its own: a slice keeps the whole object that it lies in.
 Chain detached(const Chain& records) {
@@ -61,6 +74,8 @@ Fetcher::Fetcher(metadata::Coordinator& coordinator, ObjectReader& reader, Waite
       shortened_(metrics.counter("weir_fetch_shortened_total",
                                  "Fetches that got less than they asked for because other answers "
                                  "took the memory.")),
+      memory_waits_(metrics.counter("weir_fetch_memory_waits_total",
+                                    "Fetches that waited for memory which other answers took.")),
       read_time_(metrics.histogram("weir_fetch_read_seconds",
                                    "Time to read and assemble the records of one fetch.",
                                    HistogramKind::kLatency)) {}
@@ -81,7 +96,7 @@ Task<std::vector<PartitionData>> Fetcher::fetch(std::vector<PartitionFetch> part
 }
 
 void Fetcher::stop_waiting() {
-  stop_waiting_ = true;
+  stop_waiting_.request_stop();
   waiters_.wake_all();
 }
 
@@ -173,8 +188,8 @@ Task<void> Fetcher::wait_for_data(std::vector<Target>& targets, const FetchOptio
     now = survey(targets, options);
   }
   auto may_wait = [&] {
-    return clock_.now() < deadline && !stop_waiting_ && !options.closed.stop_requested() &&
-           !options.look_only;
+    return clock_.now() < deadline && !stop_waiting_.stop_requested() &&
+           !options.closed.stop_requested() && !options.look_only;
   };
   while (!is_enough(now) && may_wait()) {
     std::vector<TopicPartition> ids;
@@ -233,22 +248,73 @@ Fetcher::Plan Fetcher::plan_reads(std::vector<Target>& targets, ByteCount max_by
     }
     plan.bytes += std::min(bytes, limit);
   }
+  if (!plan.reads.empty()) {
+    const ByteCount first = plan.reads.front().extent->byte_length;
+    plan.bytes = std::max(plan.bytes, std::min(first, kFirstBatch));
+  }
   return plan;
 }
 
-Fetcher::Plan Fetcher::plan_within_memory(std::vector<Target>& targets, ByteCount max_bytes) {
-  Plan plan = plan_reads(targets, max_bytes);
+Task<std::optional<Fetcher::Plan>> Fetcher::plan_within_memory(std::vector<Target>& targets,
+                                                               const FetchOptions& options) {
+  const ByteCount most = std::max<ByteCount>(options.max_bytes, 1);
+  Plan plan = plan_reads(targets, std::min(most, memory_.limit()));
   bool is_shortened = false;
-  while (plan.bytes > kAlwaysGiven && !(plan.memory = memory_.try_reserve(plan.bytes))) {
-    plan = plan_reads(targets, std::max(plan.bytes / 4, kAlwaysGiven));
+  while (plan.bytes > kAlwaysGiven) {
+    plan.memory->bytes = plan.bytes;
+    plan.memory->reservation = memory_.try_reserve(plan.bytes);
+    if (plan.memory->reservation) break;
+    if (plan.max_bytes <= kLeast) {
+      if (!co_await wait_for_memory(*plan.memory, plan.bytes, options)) co_return std::nullopt;
+      break;
+    }
+    plan = plan_reads(targets, std::max(std::min(plan.bytes, plan.max_bytes) / 4, kLeast));
     is_shortened = true;
   }
   if (is_shortened) shortened_.add();
-  return plan;
+  co_return plan;
+}
+
+Task<bool> Fetcher::wait_for_memory(AnswerMemory& memory, ByteCount bytes,
+                                    const FetchOptions& options) {
+  memory_waits_.add();
+  std::stop_source stop;
+  std::stop_callback on_closed(options.closed, [stop]() mutable { stop.request_stop(); });
+  std::stop_callback on_shutdown(stop_waiting_.get_token(),
+                                 [stop]() mutable { stop.request_stop(); });
+  auto timer = clock_.call_at(clock_.now() + kMemoryWait, co_await boost::asio::this_coro::executor,
+                              [stop]() mutable { stop.request_stop(); });
+  memory.reservation.reset();
+  memory.reservation = co_await memory_.reserve(bytes, stop.get_token());
+  memory.bytes = bytes;
+  timer->cancel();
+  co_return memory.reservation != nullptr;
 }
 
 Task<void> Fetcher::read_all(std::vector<Target>& targets, const FetchOptions& options) {
-  Plan plan = plan_within_memory(targets, std::max<ByteCount>(options.max_bytes, 1));
+  std::optional<Plan> plan = co_await plan_within_memory(targets, options);
+  if (!plan) co_return;
+  ByteCount sent = co_await read_planned(targets, *plan);
+  AnswerMemory& memory = *plan->memory;
+  if (sent > std::max(memory.bytes, kAlwaysGiven)) {
+    // A first batch that is larger than what was expected. Who has read it gives it back and waits
+    // for its turn, or there would be one for each that waits.
+    for (Target& target : targets) target.data.records = {};
+    for (Read& read : plan->reads) read.bytes.reset();
+    if (!co_await wait_for_memory(memory, sent, options)) co_return;
+    sent = co_await read_planned(targets, *plan);
+  }
+  if (sent <= kCopied) {
+    for (Target& target : targets)
+      target.data.records =
+          holding(detached(target.data.records), memory.reservation ? plan->memory : nullptr);
+  }
+  if (memory.reservation && sent < memory.bytes)
+    memory.reservation = memory_.exchange(std::move(memory.reservation), sent);
+  bytes_out_.add(sent);
+}
+
+Task<ByteCount> Fetcher::read_planned(std::vector<Target>& targets, Plan& plan) {
   co_await load(plan.reads);
   ByteCount sent = 0;
   std::size_t first = 0;
@@ -259,10 +325,9 @@ Task<void> Fetcher::read_all(std::vector<Target>& targets, const FetchOptions& o
     ByteCount left = plan.max_bytes > sent ? plan.max_bytes - sent : 0;
     ByteCount limit = std::min(left, static_cast<ByteCount>(std::max(target.request.max_bytes, 0)));
     assemble(target, own, {.max_bytes = limit, .at_least_one = sent == 0, .memory = plan.memory});
-    if (!plan.memory) target.data.records = detached(target.data.records);
     sent += target.data.records.size();
   }
-  bytes_out_.add(sent);
+  co_return sent;
 }
 
 Task<void> Fetcher::load(std::vector<Read>& reads) {

@@ -10,7 +10,6 @@
 #include "runtime/clock.h"
 #include "runtime/metrics.h"
 
-#include <atomic>
 #include <stop_token>
 #include <vector>
 
@@ -30,18 +29,22 @@ struct FetchOptions {
 class Fetcher {
  public:
   // `memory` is for answers, from their reading until they are sent. Where it is used up, by
-  // consumers that take their answers slowly, fetches get little at a time; none waits for it.
+  // consumers that take their answers slowly, fetches get one batch at a time, and wait in order
+  // for the memory of that.
   Fetcher(metadata::Coordinator& coordinator, ObjectReader& reader, Waiters& waiters,
           ByteBudget& memory, Clock& clock, MetricsRegistry& metrics);
 
   // Answer i is for partition i. Partitions are served in this order (fairness is the client's
   // rotation or the session's); the first that has records gets at least one batch whatever the
-  // limits say.
+  // limits say, unless there is no memory for it for a long time.
   Task<std::vector<PartitionData>> fetch(std::vector<PartitionFetch> partitions,
                                          FetchOptions options);
 
   // Waiting fetches answer at once with what there is, and later ones do not wait. For shutdown.
   void stop_waiting();
+
+  // Fetches wait for memory that unsent answers take.
+  [[nodiscard]] bool is_short_of_memory() const { return memory_.waiting() > 0; }
 
  private:
   struct Target {
@@ -68,11 +71,18 @@ class Fetcher {
     std::optional<Result<Chain>> bytes;  // nothing: there was no time for it
   };
 
+  // What an answer takes of the memory for answers. Its records hold it, and what is reserved is
+  // set right before they leave.
+  struct AnswerMemory {
+    ByteBudget::Reservation reservation;
+    ByteCount bytes = 0;
+  };
+
   struct Plan {
     std::vector<Read> reads;  // of all targets, in their order
     ByteCount bytes = 0;      // that the answer will have, about
     ByteCount max_bytes = 0;
-    ByteBudget::Reservation memory;
+    std::shared_ptr<AnswerMemory> memory = std::make_shared<AnswerMemory>();
   };
 
   std::vector<Target> resolve(std::vector<PartitionFetch> partitions) const;
@@ -84,9 +94,14 @@ class Fetcher {
   // Looks again at what has a doubtful error, with a state that is not behind.
   Task<void> confirm(std::vector<Target>& targets);
   static Plan plan_reads(std::vector<Target>& targets, ByteCount max_bytes);
-  // The same within the memory for answers.
-  Plan plan_within_memory(std::vector<Target>& targets, ByteCount max_bytes);
+  // The same within the memory for answers. Nothing: there is none.
+  Task<std::optional<Plan>> plan_within_memory(std::vector<Target>& targets,
+                                               const FetchOptions& options);
+  // False: closed, or it would take too long.
+  Task<bool> wait_for_memory(AnswerMemory& memory, ByteCount bytes, const FetchOptions& options);
   Task<void> read_all(std::vector<Target>& targets, const FetchOptions& options);
+  // One answer's bytes.
+  Task<ByteCount> read_planned(std::vector<Target>& targets, Plan& plan);
   Task<void> load(std::vector<Read>& reads);
   // The reads of a fetch in the order in which they begin, and when the last one may.
   struct Loading {
@@ -103,10 +118,11 @@ class Fetcher {
   Waiters& waiters_;
   ByteBudget& memory_;
   Clock& clock_;
-  std::atomic<bool> stop_waiting_ = false;
+  std::stop_source stop_waiting_;
   Counter& bytes_out_;
   Counter& failed_reads_;
   Counter& shortened_;
+  Counter& memory_waits_;
   Histogram& read_time_;
 };
 

@@ -1,5 +1,7 @@
 #include "net/framed_connection.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace weir::net {
@@ -38,7 +40,8 @@ FramedConnection::FramedConnection(std::unique_ptr<Stream> stream,
       context_(std::move(context)),
       reader_(*stream_, clock_, services.budget, limits_.frame, context_.executor),
       deadline_(clock_, context_.executor, [this] { on_deadline(); }),
-      active_at_(clock_.now()) {
+      active_at_(clock_.now()),
+      untaken_(clock_, context_.executor, [this] { on_untaken(); }) {
   context_.peer = stream_->peer();
   context_.local_port = stream_->local_port();
   context_.closed = closed_.get_token();
@@ -142,6 +145,8 @@ Task<std::optional<Error>> FramedConnection::collect() {
 
 Task<Status> FramedConnection::flush() {
   Status status;
+  taken_ = 0;
+  untaken_.set(clock_.now() + limits_.taken_time);
   while (!cursor_.done() && !aborted_) {
     Result<std::size_t> count = co_await stream_->write_some(cursor_.rest());
     if (!count) {
@@ -150,9 +155,11 @@ Task<Status> FramedConnection::flush() {
     }
     cursor_.advance(*count);
     unsent_ -= *count;
+    taken_ += *count;
     active_at_ = clock_.now();
     metrics_.sent_bytes.add(*count);
   }
+  untaken_.clear();
   batch_.clear();
   cursor_.clear();
   unsent_ = 0;
@@ -181,6 +188,19 @@ void FramedConnection::refuse_rest(Error reason) {
 bool FramedConnection::is_busy() const {
   // A frame has its own limits, and a request that waits for the broker is the broker's affair.
   return starting_ || !reader_.between_frames() || (unanswered_ > 0 && unsent_ == 0);
+}
+
+void FramedConnection::on_untaken() {
+  if (taken_ < limits_.taken_min && handler_.is_short_of_memory()) {
+    const auto waited = std::chrono::duration_cast<std::chrono::seconds>(limits_.taken_time);
+    abort({ErrorCode::kTimeout,
+           fmt::format("only {} bytes of a response were taken within {} s while others wait for "
+                       "the memory",
+                       taken_, waited.count())});
+    return;
+  }
+  taken_ = 0;
+  untaken_.set(clock_.now() + limits_.taken_time);
 }
 
 void FramedConnection::on_deadline() {

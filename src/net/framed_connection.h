@@ -5,7 +5,8 @@
 //
 // Owned by its server; lives on one executor, where every call happens; only the handler's Pendings
 // are set from elsewhere. It closes itself when it is idle, when a frame comes too slowly
-// (FrameLimits) and when the bytes are no requests.
+// (FrameLimits), when the client keeps responses from others that need their memory, and when the
+// bytes are no requests.
 #pragma once
 #include "net/frame_reader.h"
 #include "net/request_handler.h"
@@ -33,6 +34,10 @@ struct ConnectionLimits {
   std::size_t unanswered_max = 256;
   // No request is read while more of responses than this waits for the client to take it.
   ByteCount unsent_max = 256_KiB;
+  // While requests wait for memory that responses hold: a client takes so much of its response, or
+  // the rest, in this time.
+  ByteCount taken_min = 64_KiB;
+  Duration taken_time = std::chrono::seconds(5);
   // How long responses are still worked on after the client ended its side.
   Duration half_closed = std::chrono::seconds(5);
   // How long a closed connection waits for the client to have read the last response.
@@ -83,6 +88,7 @@ class FramedConnection {
   Task<Status> flush();
   void refuse_rest(Error reason);
   void on_deadline();
+  void on_untaken();
   [[nodiscard]] bool is_busy() const;
 
   std::unique_ptr<Stream> stream_;
@@ -116,6 +122,8 @@ class FramedConnection {
   std::vector<Chain> batch_;  // the responses being written
   PieceCursor cursor_;        // what is left of them
   std::size_t unsent_ = 0;    // bytes of it
+  std::size_t taken_ = 0;     // bytes written since untaken_ was set
+  LazyDeadline untaken_;
 };
 
 }  // namespace weir::net

@@ -50,6 +50,9 @@ class ScriptedHandler final : public RequestHandler {
     pending[index].set(Chain(frame_of(body)));
   }
 
+  [[nodiscard]] bool is_short_of_memory() const override { return is_short; }
+
+  bool is_short = false;
   bool echo = false;  // answer by itself
   int echoed = 0;
   std::vector<std::string> requests;
@@ -141,6 +144,14 @@ class FramedConnectionTest : public testing::Test {
     client_->cancel_read();
     turn();
     return text;
+  }
+  void take_some() {
+    auto read = [](Stream& from) -> Task<void> {
+      std::array<std::byte, 4096> some;
+      co_await from.read_some(some, {});
+    };
+    boost::asio::co_spawn(context_, read(*client_), boost::asio::detached);
+    turn();
   }
   std::string ended() {
     if (!ended_) return "(runs)";
@@ -319,6 +330,38 @@ TEST_F(FramedConnectionTest, AClientThatReadsNoResponsesIsClosed) {
   EXPECT_EQ(ended(), "timed out: idle for connections.max.idle.ms");
   EXPECT_TRUE(handler_.pending[1].is_set());  // refused: nobody waits for it
   EXPECT_TRUE(handler_.last_context.closed.stop_requested());
+}
+
+TEST_F(FramedConnectionTest, AResponseIsNotKeptFromThoseThatWaitForItsMemory) {
+  open(1000);
+  send(wire({"r0"}));
+  handler_.answer(0, std::string(50'000, 'a'));
+  turn();
+  advance(minutes(2));
+  EXPECT_EQ(ended(), "(runs)");
+  handler_.is_short = true;
+  advance(seconds(5));
+  EXPECT_EQ(ended(),
+            "timed out: only 0 bytes of a response were taken within 5 s while others wait "
+            "for the memory");
+}
+
+TEST_F(FramedConnectionTest, WhoTakesAResponseSlowlyHasTimeForIt) {
+  limits_.taken_min = 10'000;
+  open(1000);
+  handler_.is_short = true;
+  send(wire({"r0"}));
+  handler_.answer(0, std::string(100'000, 'a'));
+  turn();
+  // 3000 bytes a second, the pipe's capacity three times, are more than it must be. In the end it
+  // takes no more.
+  for (int i = 0; i < 25; ++i) {
+    for (int n = 0; n < 3; ++n) take_some();
+    advance(seconds(1));
+    ASSERT_EQ(ended(), "(runs)") << i;
+  }
+  for (int i = 0; i < 2; ++i) advance(seconds(5));
+  EXPECT_NE(ended(), "(runs)");
 }
 
 TEST_F(FramedConnectionTest, DrainAnswersWhatWasReadAndNoMore) {

@@ -57,6 +57,8 @@ class RequestHandler {
   // return to keep requests in order, to throttle a client, or because the answers of requests that
   // are cheap to ask would be large. Returns soon once context.closed is requested.
   virtual Task<Pending> start(Request request, ConnectionContext& context) = 0;
+  // Requests wait for memory that responses hold: clients must take theirs soon.
+  [[nodiscard]] virtual bool is_short_of_memory() const { return false; }
 };
 
 }  // namespace weir::net

@@ -29,6 +29,15 @@ ByteBudget::Reservation ByteBudget::try_extend(ByteCount bytes) {
   return handle(bytes);
 }
 
+ByteBudget::Reservation ByteBudget::exchange(Reservation held, ByteCount bytes) {
+  {
+    std::lock_guard lock(mutex_);
+    used_ += bytes;
+  }
+  held.reset();
+  return handle(bytes);
+}
+
 Task<ByteBudget::Reservation> ByteBudget::extend_to_end(ByteCount bytes, std::stop_token stop) {
   co_return co_await wait({.bytes = bytes, .extends = true, .granted = {}}, std::move(stop));
 }

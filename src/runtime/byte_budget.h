@@ -39,6 +39,9 @@ class ByteBudget {
   // was requested.
   Task<Reservation> extend_to_end(ByteCount bytes, std::stop_token stop = {});
 
+  // Another handle in the place of `held`, for what it turned out to be: not more.
+  [[nodiscard]] Reservation exchange(Reservation held, ByteCount bytes);
+
   [[nodiscard]] ByteCount used() const;
   [[nodiscard]] ByteCount limit() const { return limit_; }
   // Tasks that wait.

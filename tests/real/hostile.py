@@ -1,10 +1,11 @@
 """Clients that would use up the memory: what they may take is limited, and others are served meanwhile."""
+import socket
 import time
 
 import contextlib
 
 from weir import RealTest, Weir
-from wire import bodies, client, codec
+from wire import batches, bodies, client, codec
 
 BUDGET = 64 * 1024 * 1024
 MIB = 1024 * 1024
@@ -108,6 +109,63 @@ class Hostile(RealTest):
         many = [bodies.create_topic(f"t{number}", 100_000) for number in range(100)]
         answer = self.connections(1)[0].call("CreateTopics", 4, bodies.create_topics(*many))
         self.assertEqual({topic["error_code"] for topic in answer["topics"]}, {44})  # POLICY_VIOLATION, as in Kafka
+
+
+class HostileReaders(RealTest):
+    needs_weir = True
+
+    @classmethod
+    def prepare(cls):
+        cls.broker = Weir(cls.scratch / "broker", memory_budget_bytes=BUDGET)
+        cls.broker.start()
+
+    connections = Hostile.connections
+
+    def test_records_that_nobody_reads(self):
+        writer = self.connections(1)[0]
+        writer.call("CreateTopics", 4, bodies.create_topics(bodies.create_topic("unread", 1)))
+        batch = batches.batch(["x" * 50_000] * 16)
+        for _ in range(120):
+            writer.call("Produce", 8, bodies.produce("unread", {0: batch}))
+
+        def fetch_from(offset):
+            return bodies.fetch("unread", {0: offset}, max_bytes=50_000_000, partition_max_bytes=50_000_000)
+
+        for number, connection in enumerate(self.connections(30)):
+            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.socket.settimeout(1)
+            for one in range(10):
+                with contextlib.suppress(TimeoutError):
+                    connection.send("Fetch", 11, fetch_from((number * 10 + one) % 50 * 32))
+        # Who reads gets on: those that do not are closed for it.
+        reader = self.connections(1)[0]
+        reader.socket.settimeout(60)
+        records, end = None, time.monotonic() + 60
+        while not records and time.monotonic() < end:
+            records = reader.call("Fetch", 11, fetch_from(0))["responses"][0]["partitions"][0]["records"]
+        self.assertGreaterEqual(len(records), len(batch))
+        self.assertLess(self.broker.memory("VmHWM"), MOST)
+
+    def test_parts_of_objects_that_nobody_reads(self):
+        # Each answer is 80 KB of an object of 8 MB.
+        writer = self.connections(1)[0]
+        writer.call("CreateTopics", 4, bodies.create_topics(bodies.create_topic("parts", 100)))
+        batch = batches.batch(["x" * 5000] * 16)
+        for _ in range(25):
+            writer.call("Produce", 8, bodies.produce("parts", {number: batch for number in range(100)}))
+        for number, connection in enumerate(self.connections(50)):
+            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.socket.settimeout(1)
+            for one in range(60):
+                place = {(number + one) % 100: (number + one) % 25 * 16}
+                with contextlib.suppress(TimeoutError):
+                    connection.send("Fetch", 11, bodies.fetch("parts", place, max_bytes=50_000_000, partition_max_bytes=1))
+        reader = self.connections(1)[0]
+        reader.socket.settimeout(60)
+        answer = reader.call("Fetch", 11, bodies.fetch("parts", {99: 0}))
+        self.assertGreaterEqual(len(answer["responses"][0]["partitions"][0]["records"]), len(batch))
+        time.sleep(3)  # for what the others make the broker hold
+        self.assertLess(self.broker.memory("VmHWM"), MOST)
 
 
 class HostileGroups(RealTest):
