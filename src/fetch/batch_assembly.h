@@ -23,7 +23,7 @@ struct AssignedBatch {
 // up to the extent's offsets: status() is kCorrupt then.
 class ExtentBatches {
  public:
-  // Batches that end before `from` are passed over, without a look at their payload.
+  // Batches that end before `from` are checked and passed over.
   ExtentBatches(const metadata::Extent& extent, Chain bytes, Offset from);
 
   std::optional<AssignedBatch> next();

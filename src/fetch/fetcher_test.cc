@@ -293,6 +293,24 @@ TEST_F(FetcherTest, WhatLiesBeforeTheDamageIsServed) {
   EXPECT_EQ(fetch({at(1)})[0].error, KafkaError::kCorruptMessage);
 }
 
+// What is served would have offsets of others.
+TEST_F(FetcherTest, DamageInABatchBeforeTheOffsetIsFound) {
+  const std::int64_t object = commit(0, {batch_of({1, 2}), batch_of({3, 4})});
+  const Chain whole = reader_.objects[object];
+  const Slice bytes = whole.flatten();
+  std::vector<std::byte> copy(bytes.bytes().begin(), bytes.bytes().end());
+  const std::size_t last_offset_delta = 23;
+  ASSERT_EQ(copy[last_offset_delta + 3], std::byte{1});
+  copy[last_offset_delta + 3] = std::byte{0};
+  reader_.objects[object] = Chain(Slice::of(std::move(copy)));
+  auto got = fetch({at(2)});
+  EXPECT_EQ(got[0].error, KafkaError::kCorruptMessage);
+  EXPECT_EQ(bases(got[0]), std::vector<Offset>{});
+  EXPECT_EQ(reader_.forgotten, std::set<std::int64_t>{object});
+  reader_.objects[object] = whole;
+  EXPECT_EQ(bases(fetch({at(2)})[0]), std::vector<Offset>{2});
+}
+
 TEST_F(FetcherTest, AnExtentWhoseBatchesDoNotAddUpIsCorrupt) {
   std::int64_t object = commit(0, {batch_of({1, 2, 3})});
   reader_.objects[object] = Chain(batch_of({1, 2}));
