@@ -37,6 +37,7 @@ const std::array kApis{
     &kDeleteGroupsApi,
     &kOffsetDeleteApi,
     &kOffsetForLeaderEpochApi,
+    &kAppendEntryApi,
 };
 
 // Produce is mostly records: it counts itself what it becomes.
