@@ -33,6 +33,7 @@ std::string again(const Order& order, const SimulationOptions& options) {
   std::string text = fmt::format("weir-sim --seed {} --seconds {} --brokers {}", options.seed,
                                  options.seconds, options.brokers);
   if (!order.planted.empty()) text += " --planted " + order.planted;
+  if (options.log_in_store) text += " --object";
   return text;
 }
 
@@ -134,6 +135,7 @@ int main(int argc, char** argv) {
   app.add_flag("--until-found", order.until_found,
                "Ends at the first seed that fails, and fails when none does");
   app.add_flag("--list-planted", list, "Names the bugs that can be planted");
+  app.add_flag("--object", options.log_in_store, "The metadata log lies in the object store");
   app.add_flag("--log", log, "Show what the brokers log");
   app.add_flag("--verbose", order.verbose, "Tell of every seed");
   CLI11_PARSE(app, argc, argv);

@@ -43,6 +43,13 @@ metadata::LogCoordinatorOptions coordinator_options(const config::BrokerConfig& 
   return options;
 }
 
+std::unique_ptr<metadata::ObjectLog> open_log(storage::ObjectStore& store, World& world,
+                                              Machine& machine) {
+  return checked(metadata::ObjectLog::open(store, "the simulated store", machine.clock(),
+                                           machine.executor(),
+                                           {.probe = false, .rng = world.fork()}));
+}
+
 }  // namespace
 
 ServerConnection::ServerConnection(Executor executor) : executor_(std::move(executor)) {
@@ -109,7 +116,9 @@ SimProcess::SimProcess(Outside outside, std::uint64_t number, Machine& machine,
       config_(std::move(config)),
       raw_store_(outside, {config_.node_id, number, machine.clock()}),
       store_(raw_store_, machine.clock(), outside.world.fork(), limits.retries),
-      log_(outside, {config_.node_id, number, machine.clock()}),
+      shared_log_(outside, {config_.node_id, number, machine.clock()}),
+      object_log_(outside.log_in_store ? open_log(raw_store_, outside.world, machine) : nullptr),
+      log_(object_log_ ? static_cast<metadata::MetadataLog&>(*object_log_) : shared_log_),
       snapshots_(store_, log_) {
   coordinator_ = std::make_unique<metadata::LogCoordinator>(
       log_, &snapshots_, machine.clock(), outside.world.fork(), machine.executor(),
@@ -158,7 +167,7 @@ std::shared_ptr<ServerConnection> SimProcess::connect() {
 void SimProcess::cut() {
   is_ready_ = false;
   raw_store_.cut();
-  log_.cut();
+  shared_log_.cut();
   for (auto& connection : connections_) connection->close();
 }
 
@@ -185,6 +194,7 @@ Task<void> SimProcess::end() {
   if (serving_) co_await serving_->stop();
   step_ = "stops the coordinator";
   co_await coordinator_->stop();
+  co_await log_.stop();
   step_ = "joins tasks";
   store_.stop();
   co_await tasks_.join();

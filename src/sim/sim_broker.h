@@ -4,6 +4,7 @@
 #pragma once
 #include "config/broker_config.h"
 #include "main/serving.h"
+#include "metadata/log/object_log.h"
 #include "metadata/log_coordinator.h"
 #include "sim/sim_log.h"
 #include "sim/sim_store.h"
@@ -88,7 +89,9 @@ class SimProcess {
   MetricsRegistry metrics_;
   SimStore raw_store_;
   storage::RetryingStore store_;
-  SimLog log_;
+  SimLog shared_log_;
+  std::unique_ptr<metadata::ObjectLog> object_log_;  // null: shared_log_
+  metadata::MetadataLog& log_;
   metadata::SnapshotStore snapshots_;
   fetch::Waiters waiters_{1};
   std::unique_ptr<metadata::LogCoordinator> coordinator_;

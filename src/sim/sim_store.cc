@@ -1,5 +1,7 @@
 #include "sim/sim_store.h"
 
+#include "metadata/log/object_log_format.h"
+
 #include <xxhash.h>
 
 namespace weir::sim {
@@ -15,10 +17,23 @@ std::unexpected<Error> lost() {
   return fail(ErrorCode::kTimeout, "the simulated store's answer is lost");
 }
 
+// Of a log in the store. What a broker that slept writes where entries were deleted is none.
+Task<void> tell_entries(Witness& witness, const storage::ObjectKey& key, const Chain& body) {
+  namespace object_log = metadata::object_log;
+  const auto first = object_log::number_of(object_log::kEntries, key);
+  if (!first) co_return;
+  auto group = object_log::decode_group(body.flatten(), *first);
+  if (!group || group->first() <= witness.position()) co_return;
+  for (metadata::LogEntry& entry : group->entries) co_await witness.entry(std::move(entry));
+}
+
 Task<Status> put_now(Outside outside, Caller caller, storage::ObjectKey key, Chain body,
                      storage::PutOptions options) {
-  Status put = co_await outside.store.put(key, std::move(body), options);
-  if (put) outside.witness.stored(key, caller.process);
+  Status put = co_await outside.store.put(key, body, options);
+  if (put) {
+    outside.witness.stored(key, caller.process);
+    co_await tell_entries(outside.witness, key, body);
+  }
   co_return put;
 }
 

@@ -18,6 +18,7 @@ struct Outside {
   storage::ObjectStore& store;
   metadata::MetadataLog& log;
   Witness& witness;
+  bool log_in_store = false;  // each broker has a log in `store`, and `log` is not used
 };
 
 // A broker process, as what is outside of it knows it.

@@ -48,7 +48,8 @@ void ClusterRun::add_nodes(const NodeSettings& settings) {
                         .late = late_,
                         .store = store_,
                         .log = log_,
-                        .witness = witness_};
+                        .witness = witness_,
+                        .log_in_store = options_.log_in_store};
   for (int i = 1; i <= options_.brokers; ++i) {
     const double rate = 1 + settings.clock_drift * (2 * rng_.unit() - 1);
     nodes_.push_back(std::make_unique<SimNode>(outside, i, settings.sets, settings.limits, rate));

@@ -21,6 +21,7 @@ struct SimulationOptions {
   int members = 4;  // of each group
   int admins = 2;
   std::int32_t partitions = 3;  // of each topic
+  bool log_in_store = false;    // the metadata log lies in the object store
   // How long there are faults; virtual.
   std::int64_t seconds = 60;
   // What to keep the last events of (World::trace()).

@@ -50,6 +50,16 @@ TEST(SimulationTest, SomeSeeds) {
   }
 }
 
+TEST(SimulationTest, SomeSeedsOnALogInTheStore) {
+  for (std::uint64_t seed = 200; seed < 204; ++seed) {
+    SimulationOptions options = options_of(seed, 8);
+    options.log_in_store = true;
+    for (const Violation& violation : simulate(options).violations) {
+      ADD_FAILURE() << "seed " << seed << ": " << violation.checker << ": " << violation.what;
+    }
+  }
+}
+
 // One broker alone cannot fence itself, and nobody takes its groups.
 TEST(SimulationTest, ABrokerAlone) {
   SimulationOptions alone = options_of(7, 10);

@@ -26,6 +26,7 @@ class Witness {
 
   // `process` is a number that no two broker processes have.
   Task<void> entry(metadata::LogEntry entry);
+  [[nodiscard]] metadata::Position position() const { return state_.position(); }
   void stored(const storage::ObjectKey& key, std::uint64_t process);
   // Before they are removed.
   Task<void> removing(std::vector<storage::ObjectKey> keys, std::uint64_t process);

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# help: [--seeds A..B] [--seconds N | --minutes N] [--brokers K] [--planted]: simulated clusters with faults
+# help: [--seeds A..B] [--seconds N | --minutes N] [--brokers K] [--object] [--planted]: simulated clusters with faults
 
 dev_sim() {
   local seeds=1..200 planted=false arguments=()
@@ -7,8 +7,9 @@ dev_sim() {
     case $1 in
       --seeds) seeds=${2:-}; shift 2 ;;
       --seconds | --minutes | --brokers) arguments+=("$1" "${2:-}"); shift 2 ;;
+      --object) arguments+=("$1"); shift ;;
       --planted) planted=true; shift ;;
-      *) die "sim: no option '$1'; there are --seeds A..B, --seconds N, --minutes N, --brokers K and --planted" ;;
+      *) die "sim: no option '$1'; there are --seeds A..B, --seconds N, --minutes N, --brokers K, --object and --planted" ;;
     esac
   done
   [[ $seeds =~ ^([0-9]+)\.\.([0-9]+)$ ]] || die "sim: --seeds takes a range like 1..200, not '$seeds'"
