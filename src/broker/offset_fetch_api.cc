@@ -4,6 +4,7 @@
 #include "broker/apis.h"
 #include "broker/broker.h"
 #include "broker/work_memory.h"
+#include "groups/group_coordinator.h"
 #include "kafka/protocol/messages/offset_fetch.h"
 #include "metadata/live_owner.h"
 #include "runtime/log.h"
@@ -211,6 +212,9 @@ Task<OffsetFetchResponse> fetch_offsets(Broker& broker, RequestContext& context,
                          ? KafkaError::kNone
                          : KafkaError::kCoordinatorNotAvailable;
   const std::vector<Asked> asked = asked_of(request, version);
+  for (const Asked& one : asked) {
+    if (error == KafkaError::kNone) co_await broker.groups.wait_for_commits(std::string(one.group));
+  }
   if (error == KafkaError::kNone) error = co_await reserve_answer(broker, context, asked);
   for (const Asked& one : asked)
     response.groups.push_back(answer_group(broker, one.group, one.topics, error, version));

@@ -155,6 +155,9 @@ class Group {
       rebalance_timer;            // the end of the join phase, or of the wait for the leader
   bool new_member_added = false;  // since the last look during the initial delay
   ByteBudget::Reservation assignments_memory;  // of what the members are assigned
+  // Commits of offsets that were put in line for the log, and those of them that have an outcome.
+  std::uint64_t commits_begun = 0;
+  std::uint64_t commits_ended = 0;
 
  private:
   void count_protocols(const Member& member, std::ptrdiff_t change);

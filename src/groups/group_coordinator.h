@@ -20,6 +20,8 @@
 #include "kafka/protocol/messages/offset_delete.h"
 #include "metadata/coordinator.h"
 #include "runtime/clock.h"
+#include "runtime/notifier.h"
+#include "runtime/oneshot.h"
 #include "runtime/rng.h"
 #include "runtime/task_group.h"
 
@@ -54,6 +56,9 @@ struct GroupClient {
   std::shared_ptr<const void> reservation;
 };
 
+// The answer to a commit, which comes when the log has it.
+using PendingCommit = OneShot<kafka::OffsetCommitResponse>;
+
 class GroupCoordinator final : public metadata::CommitListener {
  public:
   GroupCoordinator(metadata::Coordinator& coordinator, BrokerId self, Clock& clock,
@@ -77,8 +82,12 @@ class GroupCoordinator final : public metadata::CommitListener {
   Task<kafka::HeartbeatResponse> heartbeat(const kafka::HeartbeatRequest& request);
   Task<kafka::LeaveGroupResponse> leave(const kafka::LeaveGroupRequest& request,
                                         std::int16_t version);
-  Task<kafka::OffsetCommitResponse> commit_offsets(const kafka::OffsetCommitRequest& request,
-                                                   std::int16_t version);
+  // Returns when the commit stands in line for the log, in the order of the calls: who reads on
+  // then may send the next one.
+  Task<PendingCommit> start_commit(const kafka::OffsetCommitRequest& request, std::int16_t version);
+  // Until the commits that stand in line now have their outcome: who asks for offsets behind its
+  // own commit on one connection gets what it committed.
+  Task<void> wait_for_commits(std::string group_id);
   Task<kafka::OffsetDeleteResponse> delete_offsets(const kafka::OffsetDeleteRequest& request);
   Task<kafka::ListGroupsResponse> list(const kafka::ListGroupsRequest& request);
   // A group that is named several times is answered once, where it is named first: the answer would
@@ -193,8 +202,7 @@ class GroupCoordinator final : public metadata::CommitListener {
   Task<kafka::SyncGroupResponse> do_sync(Syncer syncer);
   [[nodiscard]] static kafka::KafkaError check_sync(const Group& group, const Syncer& syncer);
   kafka::KafkaError set_assignments(Group& group, std::map<std::string, Slice>& assignments);
-  Task<kafka::OffsetCommitResponse> do_commit(const kafka::OffsetCommitRequest* request,
-                                              std::int16_t version);
+  Task<PendingCommit> begin_commit(const kafka::OffsetCommitRequest* request, std::int16_t version);
   kafka::KafkaError check_commit(const GroupPtr& group, const kafka::OffsetCommitRequest& request,
                                  std::int16_t version);
   kafka::KafkaError leave_one(const GroupPtr& group, std::string member_id,
@@ -211,6 +219,7 @@ class GroupCoordinator final : public metadata::CommitListener {
   ByteBudget member_memory_;
   std::unordered_map<std::string, GroupPtr> groups_;                      // the claimed ones
   std::unordered_map<std::string, std::vector<OneShot<Held>>> claiming_;  // who waits for a claim
+  Notifier commit_ended_;
   std::atomic<LeaderEpoch> seen_membership_ = -1;
   bool is_started_ = false;
   bool is_stopped_ = false;

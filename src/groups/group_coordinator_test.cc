@@ -233,6 +233,30 @@ TEST_F(GroupsTest, CommitsAreCheckedAgainstMemberAndGeneration) {
   EXPECT_EQ(group->offsets.find(TopicPartition{kTopic, 0})->metadata, "note");
 }
 
+// A log that takes long must not make the next requests of a busy consumer wait.
+TEST_F(GroupsTest, CommitsStandInLineTogetherAndInOrder) {
+  auto [leader, follower] = stable_pair();
+  ASSERT_EQ(commit(leader, 1, 1), KafkaError::kNone);
+  log_.hold();
+  std::vector<PendingCommit> pending;
+  for (Offset offset : {7, 5, 6}) pending.push_back(start_commit(leader, 1, offset));
+  EXPECT_EQ(heartbeat(leader, 1), KafkaError::kNone);
+  bool is_settled = false;
+  boost::asio::co_spawn(context_, groups_->wait_for_commits("g"),
+                        [&](const std::exception_ptr&) { is_settled = true; });
+  poll();
+  for (const PendingCommit& one : pending) EXPECT_FALSE(one.is_set());
+  EXPECT_FALSE(is_settled);
+  EXPECT_EQ(committed(), 1);
+  log_.release();
+  poll();
+  EXPECT_TRUE(is_settled);
+  for (const PendingCommit& one : pending) EXPECT_EQ(outcome(one), KafkaError::kNone);
+  EXPECT_EQ(committed(), 6);
+  run_task(context_, groups_->wait_for_commits("g"));
+  run_task(context_, groups_->wait_for_commits("unknown"));
+}
+
 TEST_F(GroupsTest, WhileTheAssignmentIsAwaitedNothingIsCommitted) {
   Joined a = join_new();
   advance(seconds(3));

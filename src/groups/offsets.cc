@@ -48,6 +48,14 @@ struct CommitPlan {
       });
     });
   }
+  void settle(const Result<metadata::CommandResult>& written) {
+    if (!written || written->error != KafkaError::kNone)
+      return fail_rest(written ? written->error : KafkaError::kCoordinatorNotAvailable);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      response.topics[places[i].topic].partitions[places[i].partition].error_code =
+          written->items[i].error;
+    }
+  }
   // The answer of all partitions that have no error of their own.
   void fail_rest(KafkaError error) {
     for (auto& topic : response.topics) {
@@ -133,14 +141,14 @@ KafkaError GroupCoordinator::check_commit(const GroupPtr& group, const OffsetCom
                                                      : KafkaError::kNone;
 }
 
-Task<OffsetCommitResponse> GroupCoordinator::commit_offsets(const OffsetCommitRequest& request,
-                                                            std::int16_t version) {
-  co_return co_await boost::asio::co_spawn(executor_, do_commit(&request, version),
+Task<PendingCommit> GroupCoordinator::start_commit(const OffsetCommitRequest& request,
+                                                   std::int16_t version) {
+  co_return co_await boost::asio::co_spawn(executor_, begin_commit(&request, version),
                                            boost::asio::use_awaitable);
 }
 
-Task<OffsetCommitResponse> GroupCoordinator::do_commit(const OffsetCommitRequest* request,
-                                                       std::int16_t version) {
+Task<PendingCommit> GroupCoordinator::begin_commit(const OffsetCommitRequest* request,
+                                                   std::int16_t version) {
   auto plan_now = [&] {
     return plan_commit(*coordinator_.image(), *request, version, clock_.wall_ms(),
                        limits_.offset_metadata_max_bytes);
@@ -160,24 +168,39 @@ Task<OffsetCommitResponse> GroupCoordinator::do_commit(const OffsetCommitRequest
     Member* member = group ? group->find(request->member_id) : nullptr;
     if (member != nullptr) keep_alive(group, *member);
   }
+  if (error == KafkaError::kNone && is_stopped_) error = KafkaError::kCoordinatorNotAvailable;
+  PendingCommit pending;
   if (error != KafkaError::kNone || plan.places.empty()) {
     plan.fail_rest(error);
-    co_return std::move(plan.response);
+    pending.set(std::move(plan.response));
+    co_return pending;
   }
   plan.command.group = group->id();
   plan.command.claim = group->claim;
-  auto written = co_await coordinator_.submit(std::move(plan.command));
-  if (written && written->error == KafkaError::kNotCoordinator) forget(group);
-  if (!written || written->error != KafkaError::kNone) {
-    plan.fail_rest(written ? written->error : KafkaError::kCoordinatorNotAvailable);
-    co_return std::move(plan.response);
-  }
-  for (std::size_t i = 0; i < plan.places.size(); ++i) {
-    const Place& place = plan.places[i];
-    plan.response.topics[place.topic].partitions[place.partition].error_code =
-        written->items[i].error;
-  }
-  co_return std::move(plan.response);
+  auto finish = [](GroupCoordinator* self, CommitPlan started, GroupPtr of,
+                   PendingCommit answer) -> Task<void> {
+    auto written = co_await self->coordinator_.submit(std::move(started.command));
+    if (written && written->error == KafkaError::kNotCoordinator) self->forget(of);
+    started.settle(written);
+    answer.set(std::move(started.response));
+    ++of->commits_ended;
+    self->commit_ended_.notify();
+  };
+  ++group->commits_begun;
+  // It is submitted before the next call on this executor: tasks begin in the order of their spawn.
+  tasks_.spawn(executor_, finish(this, std::move(plan), group, pending));
+  co_return pending;
+}
+
+Task<void> GroupCoordinator::wait_for_commits(std::string group_id) {
+  auto wait = [](GroupCoordinator* self, std::string id) -> Task<void> {
+    GroupPtr group = self->held(id);
+    if (!group) co_return;
+    const std::uint64_t begun = group->commits_begun;
+    while (group->commits_ended < begun) co_await self->commit_ended_.wait();
+  };
+  co_await boost::asio::co_spawn(executor_, wait(this, std::move(group_id)),
+                                 boost::asio::use_awaitable);
 }
 
 Task<OffsetDeleteResponse> GroupCoordinator::delete_offsets(const OffsetDeleteRequest& request) {

@@ -123,7 +123,8 @@ class TakeoverTest : public metadata::CoordinatorHarness {
         {.name = "t",
          .partitions = {
              {.partition_index = 0, .committed_offset = offset, .committed_metadata = ""}}});
-    auto response = co_await at.groups->commit_offsets(request, 9);
+    PendingCommit pending = co_await at.groups->start_commit(request, 9);
+    auto response = co_await pending.wait();
     co_return response.topics.at(0).partitions.at(0).error_code;
   }
   KafkaError commit(Node& at, const std::string& group, const std::string& member,

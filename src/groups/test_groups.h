@@ -170,8 +170,8 @@ class GroupsTest : public ::testing::Test {
     return run_task(context_, groups_->describe(request, 6)).groups.front().group_state;
   }
 
-  KafkaError commit(const std::string& member, std::int32_t generation, Offset offset = 5,
-                    std::string_view metadata = "note") {
+  PendingCommit start_commit(const std::string& member, std::int32_t generation, Offset offset,
+                             std::string_view metadata = "note") {
     kafka::OffsetCommitRequest request;
     request.group_id = "g";
     request.member_id = member;
@@ -180,10 +180,14 @@ class GroupsTest : public ::testing::Test {
         {.name = "t",
          .partitions = {
              {.partition_index = 0, .committed_offset = offset, .committed_metadata = metadata}}});
-    return run_task(context_, groups_->commit_offsets(request, 8))
-        .topics.front()
-        .partitions.front()
-        .error_code;
+    return run_task(context_, groups_->start_commit(request, 8));
+  }
+  KafkaError outcome(PendingCommit commit) {
+    return run_task(context_, commit.wait()).topics.front().partitions.front().error_code;
+  }
+  KafkaError commit(const std::string& member, std::int32_t generation, Offset offset = 5,
+                    std::string_view metadata = "note") {
+    return outcome(start_commit(member, generation, offset, metadata));
   }
 
   std::optional<Offset> committed() {
