@@ -49,6 +49,11 @@ LogCoordinator::LogCoordinator(MetadataLog& log, SnapshotStore* snapshots, Clock
 
 LogCoordinator::~LogCoordinator() = default;
 
+void LogCoordinator::hurry() {
+  hurried_ = true;
+  appender_.hurry();
+}
+
 void LogCoordinator::start() { group_.spawn(executor_, run()); }
 
 Task<void> LogCoordinator::run() {
@@ -72,7 +77,7 @@ Task<void> LogCoordinator::run() {
   group_.spawn(executor_, keep_membership());
   backoff.reset();
   while (!group_.stopping() && !replayer_.failure()) {
-    if (epoch_ >= 0) {
+    if (epoch_ >= 0 || hurried_) {
       co_await unregistered_.wait();
       continue;
     }

@@ -48,8 +48,9 @@ class LogCoordinator final : public Coordinator {
 
   void start();
   // stop() will come, once the requests that are under way have ended: a log that is down holds no
-  // command up any more.
-  void hurry() { appender_.hurry(); }
+  // command up any more, and a broker that is fenced now does not register again: it could replace
+  // the process that was started in its place.
+  void hurry();
   // New commands are answered with kCancelled, and those that wait are settled if the log answers.
   // Then the broker leaves the cluster, so that others need not wait for the end of its session.
   Task<void> stop();
@@ -111,6 +112,7 @@ class LogCoordinator final : public Coordinator {
   // come to stand in the log late.
   std::deque<Uuid> incarnations_;
   bool leaving_ = false;
+  std::atomic<bool> hurried_ = false;
   std::atomic<BrokerEpoch> epoch_ = -1;
   Notifier unregistered_;
   Notifier registered_;

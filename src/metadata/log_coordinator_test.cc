@@ -359,6 +359,23 @@ TEST_F(LogCoordinatorTest, AnotherProcessWithTheSameIdEndsTheFirst) {
   EXPECT_TRUE(run(second.submit(Heartbeat{})));
 }
 
+// It would replace the process that was started in its place, and be gone then itself.
+TEST_F(LogCoordinatorTest, AProcessThatStopsDoesNotRegisterAgain) {
+  LogCoordinator& old = start(1);
+  LogCoordinator& other = start(2);
+  const BrokerEpoch epoch = old.broker_epoch();
+  old.hurry();
+  ASSERT_EQ(run(other.submit(FenceBroker{.broker_id = 1, .epoch = epoch}))->error,
+            KafkaError::kNone);
+  run_until([&] { return old.broker_epoch() != epoch; });
+  run_for(seconds(10));
+  EXPECT_EQ(old.broker_epoch(), -1);
+  LogCoordinator& next = start(1);
+  run(old.stop());
+  run_for(seconds(10));
+  EXPECT_TRUE(next.status());
+}
+
 TEST_F(LogCoordinatorTest, ARegistrationOfItsOwnThatComesLateIsNotAnotherProcess) {
   counting_.hold_next = true;
   LogCoordinator& coordinator = start();
