@@ -205,9 +205,17 @@ Task<PendingAnswer> start_produce(Broker& broker, RequestContext context, Slice 
           broker.clock.now() + std::max(kLeastWait, std::chrono::milliseconds(request->timeout_ms)),
       .response = {},
   });
-  // Another broker may have created what is unknown here.
-  if (has_unknown(*broker.coordinator.image(), *request, context.version() >= kTopicIdVersion))
-    std::ignore = co_await broker.coordinator.catch_up();
+  // Another broker may have created what is unknown here. If that is not found out, the connection
+  // closes with all that was sent on it: a producer's second batch must not become its first
+  // because the topic was seen between the two.
+  auto is_unknown = [&] {
+    return has_unknown(*broker.coordinator.image(), *request, context.version() >= kTopicIdVersion);
+  };
+  if (is_unknown()) {
+    const Status caught_up = co_await broker.coordinator.catch_up();
+    if (!caught_up && is_unknown())
+      co_return answered(std::unexpected(caught_up.error().in("produce to a topic not seen yet")));
+  }
   bool is_transactional = has_transactional_batch(*request);
   for (const ProduceRequest::TopicData& topic : request->topic_data) {
     auto& out = call->response.responses.emplace_back();

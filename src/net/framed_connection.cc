@@ -89,12 +89,17 @@ Task<void> FramedConnection::read_loop() {
     if (closed_.stop_requested()) pending.set(std::unexpected(closed_error()));
     ++unanswered_;
     ByteCount ready = 0;
+    bool is_refused = false;
     pending.peek([&](const Response& response) {
+      is_refused = !response;
       if (response && *response) ready = (*response)->size();
     });
     ready_ += ready;
     pending_.push_back({.pending = std::move(pending), .ready = ready});
     work_.notify();
+    // What was sent behind it may rely on it: it is not started, though earlier responses have
+    // time.
+    if (is_refused) co_return;
   }
 }
 

@@ -8,6 +8,8 @@
 #include <boost/asio/detached.hpp>
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace weir::net {
 namespace {
 
@@ -44,6 +46,9 @@ class ScriptedHandler final : public RequestHandler {
     requests.emplace_back(as_text(request.frame.bytes()));
     if (hold) co_await hold->wait();
     pending.emplace_back();
+    if (refuse.contains(requests.back())) {
+      pending.back().set(fail(ErrorCode::kInvalid, "refused"));
+    }
     co_return pending.back();
   }
   void answer(std::size_t index, std::string_view body) {
@@ -56,6 +61,7 @@ class ScriptedHandler final : public RequestHandler {
   bool echo = false;  // answer by itself
   int echoed = 0;
   std::vector<std::string> requests;
+  std::set<std::string> refuse;  // at once
   std::vector<Pending> pending;
   std::optional<OneShot<bool>> hold;  // stage 1 lasts until it is set
   ConnectionContext last_context;
@@ -228,6 +234,20 @@ TEST_F(FramedConnectionTest, AnErrorClosesAfterTheEarlierResponses) {
   client_->close();
   turn();
   EXPECT_EQ(ended(), "invalid: no such api");
+}
+
+// A producer's batches stand in the order of its requests: none takes the place of one before it.
+TEST_F(FramedConnectionTest, WhatIsBehindARefusedRequestIsNotStarted) {
+  open();
+  handler_.refuse.insert("r1");
+  send(wire({"r0", "r1", "r2"}));
+  EXPECT_EQ(handler_.requests, (std::vector<std::string>{"r0", "r1"}));
+  EXPECT_EQ(received(), "");
+  handler_.answer(0, "a0");
+  EXPECT_EQ(received(), wire({"a0"}) + "(end)");
+  client_->close();
+  turn();
+  EXPECT_EQ(ended(), "invalid: refused");
 }
 
 TEST_F(FramedConnectionTest, TheNextRequestWaitsForStageOne) {
