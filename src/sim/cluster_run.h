@@ -40,6 +40,7 @@ class ClusterRun {
   void spoil();
   // judgement.cc
   void heal();
+  void restart_failed();
   void wake_waiting_fetches();
   void stop_clients();
   void look_at_memory(bool is_idle);

@@ -27,16 +27,26 @@ bool ClusterRun::has_read_all(const std::string& group) const {
   });
 }
 
-void ClusterRun::heal() {
-  weather_ = {.faults = no_faults(), .cuts = {}, .had_damage = weather_.had_damage};
+// As whatever looks after processes does when one can never serve again: a registration of an older
+// process may have come late and taken its place.
+void ClusterRun::restart_failed() {
   for (auto& node : nodes_) {
-    node->machine().resume();
     if (node->process() && node->process()->failure()) node->stop();
     if (!node->process()) node->start();
   }
+}
+
+void ClusterRun::heal() {
+  weather_ = {.faults = no_faults(), .cuts = {}, .had_damage = weather_.had_damage};
+  for (auto& node : nodes_) node->machine().resume();
+  MonoTime next_look = world_.now();
   for (auto& member : members_) member->calm_down();
   for (auto& admin : admins_) admin->stop();
   const bool is_well = wait_for(kHealing + seconds(options_.seconds), [&] {
+    if (world_.now() >= next_look) {
+      restart_failed();
+      next_look = world_.now() + seconds(1);
+    }
     return are_nodes_ready() &&
            std::ranges::all_of(producers_, [](auto& producer) { return producer->done(); }) &&
            std::ranges::all_of(groups_, [&](auto& group) { return has_read_all(group); });

@@ -66,6 +66,7 @@ int run(const Order& order) {
     const double before = cpu_seconds();
     const auto result = weir::sim::simulate(options);
     simulated += result.virtual_seconds;
+    for (const std::string& line : result.trace) fmt::print("    {}\n", line);
     const bool is_told = !result.violations.empty() && !order.until_found;
     if (order.verbose || is_told) tell(result, seed, cpu_seconds() - before);
     if (result.violations.empty()) continue;
@@ -136,6 +137,8 @@ int main(int argc, char** argv) {
                "Ends at the first seed that fails, and fails when none does");
   app.add_flag("--list-planted", list, "Names the bugs that can be planted");
   app.add_flag("--object", options.log_in_store, "The metadata log lies in the object store");
+  app.add_option("--trace", options.trace,
+                 "Tells all events that touch a partition (orders/0), a group or an object");
   app.add_flag("--log", log, "Show what the brokers log");
   app.add_flag("--verbose", order.verbose, "Tell of every seed");
   CLI11_PARSE(app, argc, argv);

@@ -70,7 +70,10 @@ Task<void> ServerConnection::run() {
     auto answer = co_await next.dispatcher->start(std::move(next.frame), nullptr, client_,
                                                   closed_.get_token());
     starting_ = -1;
+    bool is_refused = false;
+    answer.peek([&](const auto& set) { is_refused = !set; });
     tasks_.spawn(executor_, deliver(std::move(answer), next.reply));
+    if (is_refused) close();
   }
   is_running_ = false;
 }
@@ -154,6 +157,13 @@ Task<void> SimProcess::run() {
     co_await tasks_.sleep(machine_.clock(), milliseconds(500));
   }
   is_ready_ = !tasks_.stopping();
+}
+
+std::optional<Error> SimProcess::failure() const {
+  if (failure_) return failure_;
+  Status status = coordinator_->status();
+  if (!status && status.error().code == ErrorCode::kFenced) return status.error();
+  return std::nullopt;
 }
 
 std::shared_ptr<ServerConnection> SimProcess::connect() {

@@ -65,7 +65,7 @@ class SimProcess {
   void start();
   [[nodiscard]] bool ready() const { return is_ready_; }
   // Why it can never serve again.
-  [[nodiscard]] std::optional<Error> failure() const { return failure_; }
+  [[nodiscard]] std::optional<Error> failure() const;
   // Null while it is not ready.
   std::shared_ptr<ServerConnection> connect();
   [[nodiscard]] broker::Dispatcher& dispatcher() { return serving_->dispatcher(); }
