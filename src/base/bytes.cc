@@ -25,4 +25,18 @@ Slice Chain::flatten() const {
   return buffer.slice();
 }
 
+Chain holding(const Chain& chain, std::shared_ptr<const void> memory) {
+  using Both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+  Chain out;
+  for (const Slice& slice : chain.slices()) {
+    if (memory == nullptr) {
+      out.append(slice);
+    } else {
+      auto both = std::make_shared<const Both>(slice.owner(), std::exchange(memory, nullptr));
+      out.append(Slice(std::move(both), slice.bytes()));
+    }
+  }
+  return out;
+}
+
 }  // namespace weir

@@ -93,4 +93,7 @@ class Chain {
   std::size_t size_ = 0;
 };
 
+// The slices of `chain`; `memory` lives as long as the first of them.
+[[nodiscard]] Chain holding(const Chain& chain, std::shared_ptr<const void> memory);
+
 }  // namespace weir

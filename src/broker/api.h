@@ -8,6 +8,7 @@
 #pragma once
 #include "base/bytes.h"
 #include "base/error.h"
+#include "broker/work_memory.h"
 #include "kafka/protocol/frame.h"
 #include "runtime/oneshot.h"
 #include "runtime/task.h"
@@ -36,9 +37,10 @@ struct ClientConnection {
 struct RequestContext {
   kafka::RequestHeader header;
   ClientConnection& client;
-  // The request's place in the memory budgets, its frame's and its work's; who answers later keeps
-  // it until then.
+  // The place of the request's frame in the memory budget; who answers later keeps it until then.
   std::shared_ptr<const void> reservation;
+  // The place of what the request becomes, if that is much; it becomes the response's.
+  WorkMemory::Place work;
   // Requested when the connection is gone: waits for data may end.
   std::stop_token closed;
   [[nodiscard]] std::int16_t version() const { return header.version; }
@@ -68,15 +70,45 @@ template <typename Response>
 
 [[nodiscard]] PendingAnswer answered(Answer answer);
 
+// A large frame has a place in the memory for work until it is sent, however long its client takes:
+// that of the request, if it is large enough, or one of its own. `records` of its bytes have a
+// place elsewhere. False: there is none now.
+[[nodiscard]] bool hold(Broker& broker, RequestContext& context, Answer& answer,
+                        ByteCount records = 0);
+// Waits for the place, with the frame. Where the connection is closed meanwhile, an error.
+Task<Answer> hold_later(Broker& broker, RequestContext& context, Answer answer,
+                        ByteCount records = 0);
+// Waits for a place for a frame that is made again. False: the connection is closed.
+Task<bool> wait_to_hold(Broker& broker, RequestContext& context, ByteCount size);
+
 // The start() of an API whose requests are handled one at a time per connection: decode, call,
 // encode. A body that cannot be decoded closes the connection, as in Kafka. A function that takes
-// the context as it is, not const, may add to its reservation, which stays until the frame is made.
+// the context as it is, not const, may add to its work.
 template <auto Function, typename Request>
 Task<PendingAnswer> serve(Broker& broker, RequestContext context, Slice body) {
   auto request = kafka::decode<Request>(body, context.version());
   if (!request) co_return answered(std::unexpected(request.error()));
   auto response = co_await Function(broker, context, *request);
-  co_return answered(answer_with(context, response));
+  Answer answer = answer_with(context, response);
+  if (!hold(broker, context, answer))
+    answer = co_await hold_later(broker, context, std::move(answer));
+  co_return answered(std::move(answer));
+}
+
+// The same for a function that only reads. Small requests may have large answers: one that there is
+// no memory for is made again when there is, so that those that wait have none.
+template <auto Function, typename Request>
+Task<PendingAnswer> serve_reading(Broker& broker, RequestContext context, Slice body) {
+  auto request = kafka::decode<Request>(body, context.version());
+  if (!request) co_return answered(std::unexpected(request.error()));
+  while (true) {
+    Answer answer = answer_with(context, co_await Function(broker, context, *request));
+    if (hold(broker, context, answer)) co_return answered(std::move(answer));
+    const ByteCount size = (*answer)->size();
+    answer = std::nullopt;
+    if (!co_await wait_to_hold(broker, context, size))
+      co_return answered(fail(ErrorCode::kCancelled, "the connection is closed"));
+  }
 }
 
 }  // namespace weir::broker

@@ -46,6 +46,6 @@ Task<DescribeClusterResponse> describe_cluster(Broker& broker, const RequestCont
 }  // namespace
 
 const ApiHandler kDescribeClusterApi{kafka::ApiKey::kDescribeCluster,
-                                     &serve<&describe_cluster, DescribeClusterRequest>};
+                                     &serve_reading<&describe_cluster, DescribeClusterRequest>};
 
 }  // namespace weir::broker

@@ -95,6 +95,6 @@ Task<DescribeConfigsResponse> describe_configs(Broker& broker, const RequestCont
 }  // namespace
 
 const ApiHandler kDescribeConfigsApi{kafka::ApiKey::kDescribeConfigs,
-                                     &serve<&describe_configs, DescribeConfigsRequest>};
+                                     &serve_reading<&describe_configs, DescribeConfigsRequest>};
 
 }  // namespace weir::broker

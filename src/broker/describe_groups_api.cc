@@ -22,6 +22,6 @@ Task<kafka::DescribeGroupsResponse> describe_groups(Broker& broker, const Reques
 }  // namespace
 
 const ApiHandler kDescribeGroupsApi{kafka::ApiKey::kDescribeGroups,
-                                    &serve<&describe_groups, kafka::DescribeGroupsRequest>};
+                                    &serve_reading<&describe_groups, kafka::DescribeGroupsRequest>};
 
 }  // namespace weir::broker

@@ -113,6 +113,6 @@ Task<DescribeTopicPartitionsResponse> describe_topic_partitions(
 
 const ApiHandler kDescribeTopicPartitionsApi{
     kafka::ApiKey::kDescribeTopicPartitions,
-    &serve<&describe_topic_partitions, DescribeTopicPartitionsRequest>};
+    &serve_reading<&describe_topic_partitions, DescribeTopicPartitionsRequest>};
 
 }  // namespace weir::broker

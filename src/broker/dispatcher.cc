@@ -49,7 +49,9 @@ Dispatcher::Dispatcher(Broker& broker) : broker_(broker) {
   for (const ApiHandler* api : kApis) handlers_[static_cast<std::size_t>(api->key)] = api;
 }
 
-bool Dispatcher::is_short_of_memory() const { return broker_.fetcher.is_short_of_memory(); }
+bool Dispatcher::is_short_of_memory() const {
+  return broker_.fetcher.is_short_of_memory() || broker_.work.waiting() > 0;
+}
 
 Task<PendingAnswer> Dispatcher::start(Slice frame, std::shared_ptr<const void> reservation,
                                       ClientConnection& client, std::stop_token closed) {
@@ -66,15 +68,17 @@ Task<PendingAnswer> Dispatcher::start(Slice frame, std::shared_ptr<const void> r
         fail(ErrorCode::kInvalid, fmt::format("{} version {} is not served by this broker",
                                               parsed->api->name, header.version)));
   }
+  WorkMemory::Place work;
   if (is_list(header.api_key)) {
     auto place = co_await broker_.work.reserve_list(parsed->body.size(), closed);
     if (!place) co_return answered(std::unexpected(place.error()));
-    reservation = both(std::move(reservation), *std::move(place));
+    work = *std::move(place);
   }
   co_return co_await handler->start(broker_,
                                     {.header = header,
                                      .client = client,
                                      .reservation = std::move(reservation),
+                                     .work = std::move(work),
                                      .closed = std::move(closed)},
                                     std::move(parsed->body));
 }

@@ -21,17 +21,8 @@ constexpr std::int16_t kStorageErrorVersion =
     6;  // before it, clients do not know KAFKA_STORAGE_ERROR
 constexpr std::int8_t kReadCommitted = 1;
 
-// A request whose list of partitions is long does not hold its memory for as long as its client
-// likes.
-constexpr std::size_t kManyPartitions = 2'000;
-constexpr std::chrono::milliseconds kManyPartitionsWait = std::chrono::seconds(5);
-
-std::chrono::milliseconds max_wait_of(const FetchRequest& request) {
-  const std::chrono::milliseconds asked(std::max(request.max_wait_ms, 0));
-  std::size_t partitions = 0;
-  for (const auto& topic : request.topics) partitions += topic.partitions.size();
-  return partitions > kManyPartitions ? std::min(asked, kManyPartitionsWait) : asked;
-}
+// What a partition of a session becomes while it is served.
+constexpr ByteCount kPartitionWork = 600;
 
 SessionKey key_of(const PartitionFetch& fetch) {
   return {fetch.topic_id, fetch.topic, fetch.partition};
@@ -118,8 +109,7 @@ SessionPlan plan_session(Broker& broker, const RequestContext& context,
   (*session)->update(partitions_of(*image, request, context.version()), forgotten_of(request));
   if (!request.topics.empty() || !request.forgotten_topics_data.empty())
     broker.fetch_sessions.recount(request.session_id);
-  plan.partitions = (*session)->partitions();
-  if (plan.partitions.empty()) {
+  if ((*session)->size() == 0) {
     broker.fetch_sessions.remove(request.session_id);
     return plan;
   }
@@ -198,10 +188,24 @@ std::vector<BrokerId> preferred_brokers(const Broker& broker, const RequestConte
   return out;
 }
 
-Task<FetchResponse> fetch_records(Broker& broker, const RequestContext& context,
+// A session may have many partitions, and requests for it are small.
+Task<Status> load_session(Broker& broker, RequestContext& context, SessionPlan& plan) {
+  const ByteCount bytes = plan.session->size() * kPartitionWork;
+  if (!WorkMemory::is_little(bytes) && bytes > context.work.bytes) {
+    context.work = {};
+    WEIR_CO_TRY(context.work, co_await broker.work.reserve(bytes, context.closed));
+  }
+  plan.partitions = plan.session->partitions();
+  co_return Status{};
+}
+
+Task<FetchResponse> fetch_records(Broker& broker, RequestContext& context,
                                   const FetchRequest& request) {
   FetchResponse response;
   SessionPlan plan = plan_session(broker, context, request);
+  // Nobody reads the answer where the connection is closed.
+  if (plan.session && !co_await load_session(broker, context, plan))
+    plan.error = KafkaError::kFetchSessionIdNotFound;
   if (plan.error != KafkaError::kNone) {
     response.error_code = plan.error;
     co_return response;
@@ -212,13 +216,17 @@ Task<FetchResponse> fetch_records(Broker& broker, const RequestContext& context,
                0));
   auto min_bytes = std::min(static_cast<ByteCount>(std::max(request.min_bytes, 0)), max_bytes);
   bool is_elsewhere = reads_elsewhere(broker, context, request.rack_id);
+  fetch::FetchOptions options{
+      .look_only = is_elsewhere,
+      .core = context.client.core,
+      .max_wait = std::chrono::milliseconds(std::max(request.max_wait_ms, 0)),
+      .min_bytes = min_bytes,
+      .max_bytes = max_bytes,
+      .closed = context.closed};
+  // One with many partitions does not keep others from its memory while it waits.
+  if (context.work.reservation) options.hurry = [&broker] { return broker.work.waiting() > 0; };
   std::vector<PartitionData> data =
-      co_await broker.fetcher.fetch(plan.partitions, {.look_only = is_elsewhere,
-                                                      .core = context.client.core,
-                                                      .max_wait = max_wait_of(request),
-                                                      .min_bytes = min_bytes,
-                                                      .max_bytes = max_bytes,
-                                                      .closed = context.closed});
+      co_await broker.fetcher.fetch(plan.partitions, std::move(options));
   std::vector<BrokerId> preferred;
   if (is_elsewhere)
     preferred = preferred_brokers(broker, context, request.rack_id, plan.partitions);
@@ -237,8 +245,28 @@ Task<FetchResponse> fetch_records(Broker& broker, const RequestContext& context,
   co_return response;
 }
 
+ByteCount records_of(const FetchResponse& response) {
+  ByteCount bytes = 0;
+  for (const auto& topic : response.responses) {
+    for (const auto& partition : topic.partitions)
+      bytes += partition.records ? partition.records->size() : 0;
+  }
+  return bytes;
+}
+
+Task<PendingAnswer> start_fetch(Broker& broker, RequestContext context, Slice body) {
+  auto request = kafka::decode<FetchRequest>(body, context.version());
+  if (!request) co_return answered(std::unexpected(request.error()));
+  const FetchResponse response = co_await fetch_records(broker, context, *request);
+  Answer answer = answer_with(context, response);
+  const ByteCount records = records_of(response);
+  if (!hold(broker, context, answer, records))
+    answer = co_await hold_later(broker, context, std::move(answer), records);
+  co_return answered(std::move(answer));
+}
+
 }  // namespace
 
-const ApiHandler kFetchApi{kafka::ApiKey::kFetch, &serve<&fetch_records, FetchRequest>};
+const ApiHandler kFetchApi{kafka::ApiKey::kFetch, &start_fetch};
 
 }  // namespace weir::broker

@@ -77,6 +77,6 @@ Task<FindCoordinatorResponse> find_coordinators(Broker& broker, const RequestCon
 }  // namespace
 
 const ApiHandler kFindCoordinatorApi{kafka::ApiKey::kFindCoordinator,
-                                     &serve<&find_coordinators, FindCoordinatorRequest>};
+                                     &serve_reading<&find_coordinators, FindCoordinatorRequest>};
 
 }  // namespace weir::broker

@@ -14,7 +14,7 @@ Result<Task<kafka::JoinGroupResponse>> join(Broker& broker, const RequestContext
   WEIR_TRY(auto request, kafka::decode<kafka::JoinGroupRequest>(body, context.version()));
   return broker.groups.join({.client_id = context.client_id(),
                              .host = "/" + context.client.peer_address,
-                             .reservation = context.reservation},
+                             .reservation = both(context.reservation, context.work.reservation)},
                             request, context.version());
 }
 
@@ -25,6 +25,7 @@ Task<PendingAnswer> start_join_group(Broker& broker, RequestContext context, Sli
   context.header.client_id = std::nullopt;
   body = Slice();
   context.reservation.reset();
+  context.work = {};
   auto response = co_await *std::move(joining);
   bool has_failed = response.error_code != kafka::KafkaError::kNone;
   if (has_failed && context.version() >= kNullableProtocolVersion)

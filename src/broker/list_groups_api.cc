@@ -15,6 +15,6 @@ Task<kafka::ListGroupsResponse> list_groups(Broker& broker, const RequestContext
 }  // namespace
 
 const ApiHandler kListGroupsApi{kafka::ApiKey::kListGroups,
-                                &serve<&list_groups, kafka::ListGroupsRequest>};
+                                &serve_reading<&list_groups, kafka::ListGroupsRequest>};
 
 }  // namespace weir::broker

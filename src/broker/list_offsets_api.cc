@@ -117,6 +117,6 @@ Task<ListOffsetsResponse> list_offsets(Broker& broker, const RequestContext& con
 }  // namespace
 
 const ApiHandler kListOffsetsApi{kafka::ApiKey::kListOffsets,
-                                 &serve<&list_offsets, ListOffsetsRequest>};
+                                 &serve_reading<&list_offsets, ListOffsetsRequest>};
 
 }  // namespace weir::broker

@@ -200,6 +200,6 @@ Task<MetadataResponse> describe_cluster_metadata(Broker& broker, const RequestCo
 }  // namespace
 
 const ApiHandler kMetadataApi{kafka::ApiKey::kMetadata,
-                              &serve<&describe_cluster_metadata, MetadataRequest>};
+                              &serve_reading<&describe_cluster_metadata, MetadataRequest>};
 
 }  // namespace weir::broker

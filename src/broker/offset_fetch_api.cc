@@ -197,10 +197,12 @@ Task<KafkaError> reserve_answer(Broker& broker, RequestContext& context,
          {"mend", "ask for fewer groups or partitions at once, or more memory.budget.bytes"}});
     co_return KafkaError::kInvalidRequest;
   }
+  if (WorkMemory::is_little(bytes)) co_return KafkaError::kNone;
   auto place = co_await broker.work.extend(bytes, context.closed);
   // The connection is closed: nobody reads the answer.
   if (!place) co_return KafkaError::kCoordinatorNotAvailable;
-  context.reservation = both(std::move(context.reservation), *std::move(place));
+  context.work = {.reservation = both(std::move(context.work.reservation), place->reservation),
+                  .bytes = context.work.bytes + place->bytes};
   co_return KafkaError::kNone;
 }
 
@@ -228,6 +230,6 @@ Task<OffsetFetchResponse> fetch_offsets(Broker& broker, RequestContext& context,
 }  // namespace
 
 const ApiHandler kOffsetFetchApi{kafka::ApiKey::kOffsetFetch,
-                                 &serve<&fetch_offsets, OffsetFetchRequest>};
+                                 &serve_reading<&fetch_offsets, OffsetFetchRequest>};
 
 }  // namespace weir::broker

@@ -49,7 +49,8 @@ Task<OffsetForLeaderEpochResponse> offsets_for_epochs(Broker& broker, const Requ
 
 }  // namespace
 
-const ApiHandler kOffsetForLeaderEpochApi{kafka::ApiKey::kOffsetForLeaderEpoch,
-                                          &serve<&offsets_for_epochs, OffsetForLeaderEpochRequest>};
+const ApiHandler kOffsetForLeaderEpochApi{
+    kafka::ApiKey::kOffsetForLeaderEpoch,
+    &serve_reading<&offsets_for_epochs, OffsetForLeaderEpochRequest>};
 
 }  // namespace weir::broker

@@ -158,7 +158,10 @@ Task<void> answer_when_done(Broker& broker, std::shared_ptr<ProduceCall> call,
       has_failed |= partition.error_code != KafkaError::kNone;
   }
   if (call->acks != kNoAcks) {
-    pending.set(answer_with(call->context, call->response));
+    Answer answer = answer_with(call->context, call->response);
+    if (!hold(broker, call->context, answer))
+      answer = co_await hold_later(broker, call->context, std::move(answer));
+    pending.set(std::move(answer));
   } else if (has_failed) {
     // Without a response there is one way to tell a producer that something is wrong.
     pending.set(fail(ErrorCode::kInvalid, "a batch sent with acks=0 was rejected"));
@@ -186,10 +189,11 @@ Task<Result<ProduceRequest>> decode_produce(Broker& broker, RequestContext& cont
   auto request = kafka::decode_within<ProduceRequest>(usual, body, context.version());
   const bool is_list = !request && request.error().code == ErrorCode::kExhausted;
   if (!request && !is_list) co_return request;
+  if (!is_list && WorkMemory::is_little(work_of(*request))) co_return request;
   auto place = is_list ? co_await broker.work.reserve_list(body.size(), context.closed)
                        : co_await broker.work.reserve(work_of(*request), context.closed);
   if (!place) co_return std::unexpected(place.error());
-  context.reservation = both(std::move(context.reservation), *std::move(place));
+  context.work = *std::move(place);
   if (is_list) co_return kafka::decode<ProduceRequest>(body, context.version());
   co_return request;
 }

@@ -10,7 +10,7 @@ namespace {
 Result<Task<kafka::SyncGroupResponse>> sync(Broker& broker, const RequestContext& context,
                                             const Slice& body) {
   WEIR_TRY(auto request, kafka::decode<kafka::SyncGroupRequest>(body, context.version()));
-  return broker.groups.sync(request, context.reservation);
+  return broker.groups.sync(request, both(context.reservation, context.work.reservation));
 }
 
 Task<PendingAnswer> start_sync_group(Broker& broker, RequestContext context, Slice body) {
@@ -20,6 +20,7 @@ Task<PendingAnswer> start_sync_group(Broker& broker, RequestContext context, Sli
   context.header.client_id = std::nullopt;
   body = Slice();
   context.reservation.reset();
+  context.work = {};
   auto response = co_await *std::move(syncing);
   co_return answered(answer_with(context, response));
 }

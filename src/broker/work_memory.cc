@@ -16,9 +16,8 @@ constexpr ByteCount kFreeWork = 128_KiB;
 
 }  // namespace
 
-Task<Result<WorkMemory::Reservation>> WorkMemory::reserve_list(ByteCount size,
-                                                               std::stop_token closed) {
-  if (size <= kLargeList) co_return nullptr;
+Task<Result<WorkMemory::Place>> WorkMemory::reserve_list(ByteCount size, std::stop_token closed) {
+  if (size <= kLargeList) co_return Place{};
   const ByteCount most = budget_.limit() * 2;
   if (size * kListFactor > most) {
     co_return fail(ErrorCode::kInvalid,
@@ -29,19 +28,29 @@ Task<Result<WorkMemory::Reservation>> WorkMemory::reserve_list(ByteCount size,
   co_return co_await reserve(size * kListFactor, std::move(closed));
 }
 
-Task<Result<WorkMemory::Reservation>> WorkMemory::reserve(ByteCount bytes, std::stop_token closed) {
-  if (bytes <= kFreeWork) co_return nullptr;
-  Reservation place = co_await budget_.reserve(bytes, std::move(closed));
+Task<Result<WorkMemory::Place>> WorkMemory::reserve(ByteCount bytes, std::stop_token closed) {
+  auto place = co_await budget_.reserve(bytes, std::move(closed));
   if (!place) co_return fail(ErrorCode::kCancelled, "the connection is closed");
-  co_return place;
+  co_return Place{.reservation = std::move(place), .bytes = bytes};
 }
 
-Task<Result<WorkMemory::Reservation>> WorkMemory::extend(ByteCount bytes, std::stop_token closed) {
-  if (bytes <= kFreeWork) co_return nullptr;
-  Reservation place = co_await budget_.extend_to_end(bytes, std::move(closed));
+Task<Result<WorkMemory::Place>> WorkMemory::extend(ByteCount bytes, std::stop_token closed) {
+  auto place = co_await budget_.extend_to_end(bytes, std::move(closed));
   if (!place) co_return fail(ErrorCode::kCancelled, "the connection is closed");
-  co_return place;
+  co_return Place{.reservation = std::move(place), .bytes = bytes};
 }
+
+WorkMemory::Place WorkMemory::try_reserve(ByteCount bytes) {
+  auto place = budget_.try_reserve(bytes);
+  if (!place) return {};
+  return {.reservation = std::move(place), .bytes = bytes};
+}
+
+WorkMemory::Place WorkMemory::exchange(Place held, ByteCount bytes) {
+  return {.reservation = budget_.exchange(std::move(held.reservation), bytes), .bytes = bytes};
+}
+
+bool WorkMemory::is_little(ByteCount bytes) { return bytes <= kFreeWork; }
 
 std::shared_ptr<const void> both(std::shared_ptr<const void> one,
                                  std::shared_ptr<const void> other) {

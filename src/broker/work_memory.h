@@ -14,20 +14,32 @@ class WorkMemory {
  public:
   explicit WorkMemory(ByteCount limit) : budget_(limit) {}
 
-  using Reservation = ByteBudget::Reservation;
+  struct Place {
+    ByteBudget::Reservation reservation;
+    ByteCount bytes = 0;
+  };
 
-  // For a request of `size` bytes that is a list from its first byte to its last; null for a small
-  // one, which goes free. Errors close the connection: kCancelled (`closed`), kInvalid (more than
-  // there can be; the message says what would be right).
-  Task<Result<Reservation>> reserve_list(ByteCount size, std::stop_token closed);
+  // For a request of `size` bytes that is a list from its first byte to its last; an empty place
+  // for a small one, which goes free. Errors close the connection: kCancelled (`closed`), kInvalid
+  // (more than there can be; the message says what would be right).
+  Task<Result<Place>> reserve_list(ByteCount size, std::stop_token closed);
 
-  // For `bytes` that are known; null for few. Errors: kCancelled.
-  Task<Result<Reservation>> reserve(ByteCount bytes, std::stop_token closed);
+  // For `bytes` that are known. Errors: kCancelled.
+  Task<Result<Place>> reserve(ByteCount bytes, std::stop_token closed);
 
   // The same for one that has a place already, as a long list, and may get more than there is: two
   // of them do not wait for each other. At most limit() bytes. Errors: kCancelled.
-  Task<Result<Reservation>> extend(ByteCount bytes, std::stop_token closed);
+  Task<Result<Place>> extend(ByteCount bytes, std::stop_token closed);
 
+  // The same without waiting: an empty place when it would have to wait.
+  [[nodiscard]] Place try_reserve(ByteCount bytes);
+  // Another place in the place of `held`, not larger.
+  [[nodiscard]] Place exchange(Place held, ByteCount bytes);
+
+  // What is less than the rest that a connection takes goes free.
+  [[nodiscard]] static bool is_little(ByteCount bytes);
+
+  [[nodiscard]] std::size_t waiting() const { return budget_.waiting(); }
   [[nodiscard]] ByteCount used() const { return budget_.used(); }
   [[nodiscard]] ByteCount limit() const { return budget_.limit(); }
 

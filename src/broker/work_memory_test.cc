@@ -43,17 +43,30 @@ TEST(WorkMemory, MoreWaitsWhileTheBudgetIsOverdrawn) {
   context.restart();
   context.poll();
   EXPECT_FALSE(has_third);
-  second->reset();
+  *second = {};
   context.restart();
   context.poll();
   EXPECT_TRUE(has_third);
 }
 
-TEST(WorkMemory, LittleGoesFree) {
+TEST(WorkMemory, ASmallListGoesFree) {
   boost::asio::io_context context;
   WorkMemory work(10_MiB);
-  EXPECT_TRUE(run_task(context, work.extend(100_KiB, {})));
   EXPECT_TRUE(run_task(context, work.reserve_list(60_KiB, {})));
+  EXPECT_EQ(work.used(), 0U);
+}
+
+// What a list becomes is expected to be large, and its answer is what it is.
+TEST(WorkMemory, AnAnswerTakesThePlaceOfItsRequest) {
+  boost::asio::io_context context;
+  WorkMemory work(10_MiB);
+  auto place = run_task(context, work.reserve_list(300_KiB, {}));
+  ASSERT_TRUE(place);
+  EXPECT_FALSE(work.try_reserve(5_MiB).reservation);
+  *place = work.exchange(*std::move(place), 1_MiB);
+  EXPECT_EQ(work.used(), 1_MiB);
+  EXPECT_TRUE(work.try_reserve(5_MiB).reservation);
+  *place = {};
   EXPECT_EQ(work.used(), 0U);
 }
 

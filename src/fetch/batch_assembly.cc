@@ -57,20 +57,6 @@ std::optional<AssignedBatch> ExtentBatches::fail_with(std::string what) {
   return std::nullopt;
 }
 
-Chain holding(const Chain& records, std::shared_ptr<const void> memory) {
-  using Both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
-  Chain out;
-  for (const Slice& slice : records.slices()) {
-    if (memory == nullptr) {
-      out.append(slice);
-    } else {
-      auto both = std::make_shared<const Both>(slice.owner(), std::exchange(memory, nullptr));
-      out.append(Slice(std::move(both), slice.bytes()));
-    }
-  }
-  return out;
-}
-
 Result<bool> BatchAssembly::add(const metadata::Extent& extent, Chain bytes) {
   ExtentBatches batches(extent, std::move(bytes), from_);
   while (auto batch = batches.next()) {

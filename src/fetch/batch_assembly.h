@@ -43,9 +43,6 @@ class ExtentBatches {
   Status status_;
 };
 
-// The slices of `records`; `memory` lives as long as the first of them.
-[[nodiscard]] Chain holding(const Chain& records, std::shared_ptr<const void> memory);
-
 // The records of one partition's answer while it is put together.
 struct AssemblyLimits {
   ByteCount max_bytes = 0;

@@ -3,6 +3,7 @@
 #include "base/planted.h"
 #include "fetch/read_plan.h"
 #include "kafka/error_map.h"
+#include "runtime/lazy_deadline.h"
 #include "runtime/log.h"
 #include "runtime/task_group.h"
 
@@ -36,6 +37,9 @@ constexpr ByteCount kFirstBatch = 1_MiB;
 
 // Answers up to here are copied.
 constexpr ByteCount kCopied = 64_KiB;
+
+// How often a fetch that waits for data is asked whether it must go on.
+constexpr Duration kHurryCheck = std::chrono::milliseconds(100);
 
 // Less than clients wait for an answer.
 constexpr Duration kMemoryWait = std::chrono::seconds(20);
@@ -187,9 +191,10 @@ Task<void> Fetcher::wait_for_data(std::vector<Target>& targets, const FetchOptio
     co_await confirm(targets);
     now = survey(targets, options);
   }
+  bool is_hurried = false;
   auto may_wait = [&] {
     return clock_.now() < deadline && !stop_waiting_.stop_requested() &&
-           !options.closed.stop_requested() && !options.look_only;
+           !options.closed.stop_requested() && !options.look_only && !is_hurried;
   };
   while (!is_enough(now) && may_wait()) {
     std::vector<TopicPartition> ids;
@@ -201,8 +206,14 @@ Task<void> Fetcher::wait_for_data(std::vector<Target>& targets, const FetchOptio
     now = survey(targets, options);
     if (is_enough(now) || !may_wait()) break;
     std::stop_callback on_closed(options.closed, [woken]() mutable { woken.set(false); });
-    auto timer = clock_.call_at(deadline, co_await boost::asio::this_coro::executor,
-                                [woken]() mutable { woken.set(false); });
+    const Executor executor = co_await boost::asio::this_coro::executor;
+    auto timer = clock_.call_at(deadline, executor, [woken]() mutable { woken.set(false); });
+    LazyDeadline check(clock_, executor, [&] {
+      is_hurried = options.hurry();
+      if (is_hurried) woken.set(false);
+      check.set(clock_.now() + kHurryCheck);
+    });
+    if (options.hurry) check.set(clock_.now() + kHurryCheck);
     co_await woken.wait();
     timer->cancel();
     now = survey(targets, options);

@@ -10,6 +10,7 @@
 #include "runtime/clock.h"
 #include "runtime/metrics.h"
 
+#include <functional>
 #include <stop_token>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct FetchOptions {
   ByteCount max_bytes = 0;
   // Requested when nobody waits for the answer any more.
   std::stop_token closed;
+  // Asked now and then while the fetch waits for data, from its executor: true ends the wait.
+  std::function<bool()> hurry = nullptr;
 };
 
 class Fetcher {

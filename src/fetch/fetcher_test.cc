@@ -249,6 +249,24 @@ TEST_F(FetcherTest, AnswersEmptyAtTheDeadline) {
   EXPECT_EQ((**waiting)[0].error, KafkaError::kNone);
 }
 
+TEST_F(FetcherTest, AWaitEndsWhenItIsHurried) {
+  bool hurry = false;
+  auto answer =
+      start({at(0)},
+            {.max_wait = milliseconds(5000), .min_bytes = 1, .max_bytes = 1000, .hurry = [&hurry] {
+               return hurry;
+             }});
+  clock_.advance(milliseconds(1000));
+  poll();
+  EXPECT_FALSE(*answer);
+  hurry = true;
+  clock_.advance(milliseconds(100));
+  poll();
+  ASSERT_TRUE(*answer);
+  EXPECT_TRUE((**answer)[0].records.empty());
+  EXPECT_EQ(waiters_.waiting(), 0U);
+}
+
 TEST_F(FetcherTest, NobodyWaitsForAClosedConnection) {
   std::stop_source closed;
   auto waiting = start({at(0)}, {.max_wait = std::chrono::hours(600),

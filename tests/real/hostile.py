@@ -168,6 +168,58 @@ class HostileReaders(RealTest):
         self.assertLess(self.broker.memory("VmHWM"), MOST)
 
 
+class HostileLists(RealTest):
+    """Requests and answers of thousands of partitions that exist."""
+    needs_weir = True
+
+    @classmethod
+    def prepare(cls):
+        cls.broker = Weir(cls.scratch / "broker", memory_budget_bytes=BUDGET)
+        cls.broker.start()
+        creator = client.Connection(cls.broker.bootstrap, "hostile")
+        creator.call("CreateTopics", 4, bodies.create_topics(bodies.create_topic("many", 10_000)))
+        creator.close()
+
+    connections = Hostile.connections
+
+    def test_long_lists_that_wait_for_records(self):
+        connections = self.connections(20)
+        started = time.monotonic()
+        for connection in connections:
+            connection.send("Fetch", 11, bodies.fetch("many", dict.fromkeys(range(10_000), 0), max_wait_ms=5000))
+        for connection in connections:
+            connection.socket.settimeout(60)
+            self.assertGreater(len(connection.recv_frame()), 10_000 * 30)
+        self.assertLess(time.monotonic() - started, 30)
+        self.assertLess(self.broker.memory("VmHWM"), MOST)
+
+    def test_a_long_session_that_many_connections_ask_for(self):
+        connections = self.connections(40)
+        everything = bodies.fetch("many", dict.fromkeys(range(10_000), 0), session=(0, 0))
+        session = connections[0].call("Fetch", 11, everything)["session_id"]
+        self.assertNotEqual(session, 0)
+        for number, connection in enumerate(connections):
+            body = bodies.fetch("many", {}, session=(session, number + 1), max_wait_ms=3000)
+            connection.send_frame(codec.encode_request("Fetch", 11, body | {"forgotten_topics_data": []}, 1))
+            time.sleep(0.01)  # the broker takes them in this order
+        for connection in connections:
+            connection.socket.settimeout(60)
+            connection.recv_frame()
+        self.assertLess(self.broker.memory("VmHWM"), MOST)
+
+    def test_metadata_that_nobody_reads(self):
+        frame = codec.encode_request("Metadata", 12, {"topics": None, "allow_auto_topic_creation": False}, 1)
+        for connection in self.connections(100):
+            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            for _ in range(20):
+                connection.send_frame(frame)
+        reader = self.connections(1)[0]
+        reader.socket.settimeout(60)
+        answer = reader.call("Metadata", 12, {"topics": None, "allow_auto_topic_creation": False})
+        self.assertEqual(len(answer["topics"][0]["partitions"]), 10_000)
+        self.assertLess(self.broker.memory("VmHWM"), MOST)
+
+
 class HostileGroups(RealTest):
     needs_weir = True
 
