@@ -40,8 +40,10 @@ const std::array kApis{
     &kAppendEntryApi,
 };
 
-// Produce is mostly records: it counts itself what it becomes.
-bool is_list(kafka::ApiKey key) { return key != kafka::ApiKey::kProduce; }
+// Produce is mostly records: it counts itself what it becomes. An entry for the log stays bytes.
+bool is_list(kafka::ApiKey key) {
+  return key != kafka::ApiKey::kProduce && key != kafka::ApiKey::kAppendEntry;
+}
 
 }  // namespace
 

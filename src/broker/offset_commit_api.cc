@@ -12,10 +12,13 @@ namespace weir::broker {
 namespace {
 
 // The client id of `context` lies in the memory of `body`.
-Task<void> answer_when_done(RequestContext context, Slice body, groups::PendingCommit commit,
-                            PendingAnswer pending) {
+Task<void> answer_when_done(Broker& broker, RequestContext context, Slice body,
+                            groups::PendingCommit commit, PendingAnswer pending) {
   const kafka::OffsetCommitResponse response = co_await commit.wait();
-  pending.set(answer_with(context, response));
+  Answer answer = answer_with(context, response);
+  if (!hold(broker, context, answer))
+    answer = co_await hold_later(broker, context, std::move(answer));
+  pending.set(std::move(answer));
   static_cast<void>(body);
 }
 
@@ -25,7 +28,7 @@ Task<PendingAnswer> start_offset_commit(Broker& broker, RequestContext context, 
   groups::PendingCommit commit = co_await broker.groups.start_commit(*request, context.version());
   PendingAnswer pending;
   broker.tasks.spawn(co_await boost::asio::this_coro::executor,
-                     answer_when_done(context, body, std::move(commit), pending));
+                     answer_when_done(broker, context, body, std::move(commit), pending));
   co_return pending;
 }
 
