@@ -37,8 +37,9 @@ Task<Answer> hold_later(Broker& broker, RequestContext& context, Answer answer, 
 Task<bool> wait_to_hold(Broker& broker, RequestContext& context, ByteCount size) {
   context.work = {};
   auto place = co_await broker.work.reserve(size, context.closed);
-  if (place) context.work = *std::move(place);
-  co_return place.has_value();
+  if (!place) co_return false;
+  context.work = *std::move(place);
+  co_return true;
 }
 
 }  // namespace weir::broker

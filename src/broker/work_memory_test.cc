@@ -60,13 +60,13 @@ TEST(WorkMemory, ASmallListGoesFree) {
 TEST(WorkMemory, AnAnswerTakesThePlaceOfItsRequest) {
   boost::asio::io_context context;
   WorkMemory work(10_MiB);
-  auto place = run_task(context, work.reserve_list(300_KiB, {}));
-  ASSERT_TRUE(place);
+  auto reserved = run_task(context, work.reserve_list(300_KiB, {}));
+  ASSERT_TRUE(reserved);
   EXPECT_FALSE(work.try_reserve(5_MiB).reservation);
-  *place = work.exchange(*std::move(place), 1_MiB);
+  WorkMemory::Place place = work.exchange(*std::move(reserved), 1_MiB);
   EXPECT_EQ(work.used(), 1_MiB);
   EXPECT_TRUE(work.try_reserve(5_MiB).reservation);
-  *place = {};
+  place = {};
   EXPECT_EQ(work.used(), 0U);
 }
 

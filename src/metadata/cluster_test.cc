@@ -5,7 +5,6 @@
 namespace weir::metadata {
 namespace {
 
-using kafka::KafkaError;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 

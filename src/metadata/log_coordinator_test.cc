@@ -249,7 +249,8 @@ TEST_F(LogCoordinatorTest, WithoutSpaceAfterAnUnknownOutcomeItGoesOnAsking) {
 TEST_F(LogCoordinatorTest, ACommandThatCannotBeEncodedIsRefused) {
   LogCoordinator& coordinator = start();
   EXPECT_EQ(run(coordinator.submit(CommitObject{})).error().code, ErrorCode::kInvalid);
-  SetFeatureLevel huge{.feature = std::string(17'000'000, 'x')};
+  SetFeatureLevel huge;
+  huge.feature.resize(17'000'000, 'x');
   EXPECT_EQ(run(coordinator.submit(huge)).error().code, ErrorCode::kInvalid);
   EXPECT_TRUE(run(coordinator.submit(Heartbeat{})));
 }

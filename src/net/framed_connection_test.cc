@@ -6,6 +6,7 @@
 #include "runtime/test_loop.h"
 
 #include <boost/asio/detached.hpp>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>

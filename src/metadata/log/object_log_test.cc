@@ -117,17 +117,17 @@ TEST_F(ObjectLogTest, AppendsThatComeTogetherShareAnObject) {
   const std::size_t before = store_.calls(StoreOperation::kPut);
   int done = 0;
   for (int i = 0; i < 40; ++i) {
-    boost::asio::co_spawn(loop_, log->append(Slice::copy_of(std::to_string(i)), 0),
+    boost::asio::co_spawn(loop, log->append(Slice::copy_of(std::to_string(i)), 0),
                           [&](const std::exception_ptr&, const Result<Appended>& appended) {
                             EXPECT_TRUE(appended);
-                            if (++done == 40) loop_.stop();
+                            if (++done == 40) loop.stop();
                           });
   }
-  loop_.restart();
-  loop_.run_for(milliseconds(50));
+  loop.restart();
+  loop.run_for(milliseconds(50));
   gate->open();
-  loop_.restart();
-  loop_.run_for(seconds(20));
+  loop.restart();
+  loop.run_for(seconds(20));
   EXPECT_EQ(done, 40);
   EXPECT_LE(store_.calls(StoreOperation::kPut) - before, 4U);
   // A reader that knows nothing of groups starts in the middle of one.
@@ -270,11 +270,11 @@ TEST_F(ObjectLogTest, WaitingCostsLittleWhenNothingHappens) {
   const std::size_t puts = store_.calls(StoreOperation::kPut);
   const std::size_t before = store_.calls();
   bool ended = false;
-  boost::asio::co_spawn(loop_, log->wait_past(1, clock.now() + seconds(60)),
+  boost::asio::co_spawn(loop, log->wait_past(1, clock.now() + seconds(60)),
                         [&](const std::exception_ptr&) { ended = true; });
   for (int i = 0; i < 6200 && !ended; ++i) {
-    loop_.restart();
-    loop_.run_for(std::chrono::microseconds(200));
+    loop.restart();
+    loop.run_for(std::chrono::microseconds(200));
     clock.advance(milliseconds(10));
   }
   EXPECT_TRUE(ended);

@@ -12,7 +12,7 @@ class ObjectLogTest : public ::testing::Test {
  protected:
   template <typename T>
   T run(Task<T> task) {
-    return run_task(loop_, std::move(task));
+    return run_task(loop, std::move(task));
   }
   std::shared_ptr<ObjectLog> open_log(storage::ObjectStore& store, Clock& clock) {
     return thread_.open(store, clock);
@@ -43,7 +43,7 @@ class ObjectLogTest : public ::testing::Test {
 
   SystemClock clock_;
   ObjectLogThread thread_;
-  static inline boost::asio::io_context loop_;
+  static inline boost::asio::io_context loop;
   storage::MemoryStore memory_{clock_};
   storage::FaultyStore store_{memory_, clock_};
 };

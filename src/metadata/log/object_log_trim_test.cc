@@ -11,14 +11,14 @@ class TrimmedPastTest : public ObjectLogTest {
   void grow_and_trim(MetadataLog& log, int count) {
     int done = 0;
     for (int i = 0; i < count; ++i) {
-      boost::asio::co_spawn(loop_, log.append(Slice::copy_of("more"), 1'000'000),
+      boost::asio::co_spawn(loop, log.append(Slice::copy_of("more"), 1'000'000),
                             [&](const std::exception_ptr&, const Result<Appended>& appended) {
                               EXPECT_TRUE(appended);
-                              if (++done == count) loop_.stop();
+                              if (++done == count) loop.stop();
                             });
     }
-    loop_.restart();
-    loop_.run();
+    loop.restart();
+    loop.run();
     const Position end = run(log.tail()).value();
     ASSERT_TRUE(run(log.record_snapshot({end, "snapshots/x"})));
     auto trimmed = run(log.trim(end));
