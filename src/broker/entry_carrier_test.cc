@@ -72,9 +72,8 @@ class EntryCarrierTest : public testing::Test {
 };
 
 TEST_F(EntryCarrierTest, AnEntryArrivesAndBringsTheOthers) {
-  for (const char* entry : {"first", "second"}) {
-    ASSERT_TRUE(run_task(log_.append(Slice::copy_of(entry), 0)));
-  }
+  run_task(log_.append(Slice::copy_of("first"), 0));
+  run_task(log_.append(Slice::copy_of("second"), 0));
   auto appended = carry("third", 1);
   ASSERT_TRUE(appended) << appended.error().to_string();
   EXPECT_EQ(appended->position, 3);

@@ -32,7 +32,7 @@ SequencedLog::SequencedLog(std::unique_ptr<MetadataLog> inner, AppendCarrier& ca
       unknown_(metrics.counter(kMetric, kHelp, {{"outcome", "unknown"}})),
       refused_backoff_(kRefusedRest, kLongestRest),
       unknown_backoff_(kUnknownRest, kLongestRest),
-      rng_(rng) {}
+      rng_(std::move(rng)) {}
 
 void SequencedLog::follow(std::shared_ptr<const BrokerImage> sequencer) {
   std::lock_guard lock(mutex_);
