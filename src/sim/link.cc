@@ -1,11 +1,15 @@
 #include "sim/link.h"
 
 namespace weir::sim {
-Link::Link(World& world, Machine& client, const Weather& weather, std::vector<SimNode*> nodes,
-           Duration patience)
+namespace {
+
+constexpr Duration kTimeout = std::chrono::seconds(10);
+
+}  // namespace
+
+Link::Link(World& world, Machine& client, const Weather& weather, std::vector<SimNode*> nodes)
     : client_(client),
       weather_(weather),
-      patience_(patience),
       nodes_(std::move(nodes)),
       rng_(world.fork()),
       node_(nodes_.front()) {
@@ -54,7 +58,7 @@ Task<Result<Slice>> Link::exchange(Slice frame) {
   co_await client_.clock().sleep(last_arrival_ - client_.clock().now());
   if (breaks || weather_.cut(broker).clients) connection->close();
   ServerConnection::Reply reply;
-  auto timer = client_.clock().call_after(patience_, client_.executor(), [reply]() mutable {
+  auto timer = client_.clock().call_after(kTimeout, client_.executor(), [reply]() mutable {
     reply.set(fail(ErrorCode::kTimeout, "no answer in time"));
   });
   connection->send(process->dispatcher(), std::move(frame), reply);
