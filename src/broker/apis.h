@@ -31,6 +31,5 @@ extern const ApiHandler kDescribeGroupsApi;
 extern const ApiHandler kDeleteGroupsApi;
 extern const ApiHandler kOffsetDeleteApi;
 extern const ApiHandler kOffsetForLeaderEpochApi;
-extern const ApiHandler kAppendEntryApi;
 
 }  // namespace weir::broker

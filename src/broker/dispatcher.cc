@@ -37,7 +37,6 @@ const std::array kApis{
     &kDeleteGroupsApi,
     &kOffsetDeleteApi,
     &kOffsetForLeaderEpochApi,
-    &kAppendEntryApi,
 };
 
 // Produce is mostly records: it counts itself what it becomes. An entry for the log stays bytes.

@@ -32,7 +32,6 @@ struct ServingParts {
   Executor executor;            // the coordinator's
   storage::ObjectStore& store;
   metadata::Coordinator& coordinator;
-  metadata::MetadataLog* shared_log;  // see broker::Broker
   broker::Configs& configs;
   fetch::Waiters& waiters;
 };

@@ -2,7 +2,6 @@
 // soon they see that one of them is gone. docs/adr/0013-idle-object-log.md has the arithmetic.
 #include "metadata/coordinator_harness.h"
 #include "metadata/log/object_log.h"
-#include "metadata/sequenced_log.h"
 #include "metadata/state/test_log.h"
 #include "storage/delayed_store.h"
 #include "storage/faulty_store.h"
@@ -110,7 +109,6 @@ class ObjectWritersTest : public CoordinatorHarness {
       logs_.push_back(ObjectLog::open(store_, "memory:", clock_, context_.get_executor(),
                                       {.probe = false, .rng = Rng(i)})
                           .value());
-      writers_.push_back(logs_.back().get());
     }
   }
   ~ObjectWritersTest() override {
@@ -121,7 +119,7 @@ class ObjectWritersTest : public CoordinatorHarness {
   void append_by_turns(std::size_t count, Duration step) {
     TaskGroup appends;
     for (std::size_t i = 0; i < count; ++i) {
-      for (MetadataLog* log : writers_) {
+      for (auto& log : logs_) {
         appends.spawn(context_.get_executor(), append_one(*log));
         run_for(step);
       }
@@ -140,11 +138,10 @@ class ObjectWritersTest : public CoordinatorHarness {
       Rng(5)};
   storage::FaultyStore store_{delayed_, clock_};
   std::vector<std::unique_ptr<ObjectLog>> logs_;
-  std::vector<MetadataLog*> writers_;  // what the entries are appended through
   std::vector<Duration> took_;
 
  private:
-  Task<void> append_one(MetadataLog& log) {
+  Task<void> append_one(ObjectLog& log) {
     const MonoTime began = clock_.now();
     auto appended = co_await log.append(Slice::copy_of("commit"), known_[&log]);
     EXPECT_TRUE(appended);
@@ -152,7 +149,7 @@ class ObjectWritersTest : public CoordinatorHarness {
     known_[&log] = appended->position;
   }
 
-  std::map<MetadataLog*, Position> known_;
+  std::map<ObjectLog*, Position> known_;
 };
 
 TEST_F(ObjectWritersTest, OnesThatSeldomMeetPayOneRequestEach) {
@@ -165,55 +162,6 @@ TEST_F(ObjectWritersTest, OnesThatAlwaysMeetTakeTurns) {
   append_by_turns(240, milliseconds(83));
   EXPECT_LE(took_[took_.size() / 2], milliseconds(1500));
   EXPECT_LE(took_.back(), seconds(10));
-}
-
-// As one broker asks another in the same network.
-class Neighbour final : public AppendCarrier {
- public:
-  Neighbour(MetadataLog& log, Clock& clock) : log_(log), clock_(clock) {}
-
-  Task<Result<Appended>> carry(const BrokerImage&, Slice entry, Position known) override {
-    co_await clock_.sleep(milliseconds(1));
-    if (is_cut) co_return fail(ErrorCode::kUnavailable, "nobody there");
-    co_return co_await log_.append(std::move(entry), known);
-  }
-
-  bool is_cut = false;
-
- private:
-  MetadataLog& log_;
-  Clock& clock_;
-};
-
-class SequencedWritersTest : public ObjectWritersTest {
- protected:
-  SequencedWritersTest() : neighbour_(std::make_unique<Neighbour>(*logs_[0], clock_)) {
-    for (const std::size_t i : {1U, 2U}) {
-      auto log = std::make_unique<SequencedLog>(std::make_unique<Cable>(*logs_[i]), *neighbour_,
-                                                clock_, Rng(i), metrics_);
-      log->follow(std::make_shared<const BrokerImage>(BrokerImage{.id = 1, .epoch = 1}));
-      sequenced_.push_back(std::move(log));
-    }
-    writers_ = {logs_[0].get(), sequenced_[0].get(), sequenced_[1].get()};
-  }
-
-  MetricsRegistry metrics_;
-  std::unique_ptr<Neighbour> neighbour_;
-  std::vector<std::unique_ptr<SequencedLog>> sequenced_;
-};
-
-TEST_F(SequencedWritersTest, OneAppendsForAll) {
-  append_by_turns(240, milliseconds(83));
-  EXPECT_LE(took_[took_.size() / 2], milliseconds(400));
-  EXPECT_LE(took_.back(), seconds(2));
-  EXPECT_LE(store_.calls(StoreOperation::kPut), 400U);
-}
-
-TEST_F(SequencedWritersTest, EachAppendsForItselfWhenThatOneIsGone) {
-  neighbour_->is_cut = true;
-  append_by_turns(100, milliseconds(333));
-  EXPECT_LE(took_[took_.size() / 2], milliseconds(500));
-  EXPECT_LE(took_.back(), seconds(4));
 }
 
 TEST_F(ObjectClusterTest, ADeadBrokerIsNoticedInItsSession) {

@@ -23,14 +23,12 @@ T checked(Result<T> result) {
 }
 
 metadata::LogCoordinatorOptions coordinator_options(const config::BrokerConfig& config,
-                                                    const NodeLimits& limits,
-                                                    std::uint64_t process) {
+                                                    const NodeLimits& limits) {
   metadata::LogCoordinatorOptions options{.broker_id = config.node_id,
                                           .endpoints = {},
                                           .rack = config.rack,
                                           .appender = limits.appender,
-                                          .snapshots = {},
-                                          .incarnations = Rng(process)};
+                                          .snapshots = {}};
   options.endpoints.push_back({.listener = "PLAINTEXT",
                                .host = "sim",
                                .port = 9000 + config.node_id,
@@ -125,7 +123,7 @@ SimProcess::SimProcess(Outside outside, std::uint64_t number, Machine& machine,
       snapshots_(store_, log_) {
   coordinator_ = std::make_unique<metadata::LogCoordinator>(
       log_, &snapshots_, machine.clock(), outside.world.fork(), machine.executor(),
-      machine.executor(), coordinator_options(config_, limits, number));
+      machine.executor(), coordinator_options(config_, limits));
   configs_ = std::make_unique<broker::Configs>(layers_, config_, kMachine,
                                                config::Permissions{true}, *coordinator_, 1);
   coordinator_->add_listener(*configs_);
@@ -152,7 +150,6 @@ Task<void> SimProcess::run() {
                                                     .executor = machine_.executor(),
                                                     .store = store_,
                                                     .coordinator = *coordinator_,
-                                                    .shared_log = nullptr,
                                                     .configs = *configs_,
                                                     .waiters = waiters_});
   while (!tasks_.stopping()) {
