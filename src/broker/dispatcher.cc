@@ -39,10 +39,8 @@ const std::array kApis{
     &kOffsetForLeaderEpochApi,
 };
 
-// Produce is mostly records: it counts itself what it becomes. An entry for the log stays bytes.
-bool is_list(kafka::ApiKey key) {
-  return key != kafka::ApiKey::kProduce && key != kafka::ApiKey::kAppendEntry;
-}
+// Produce is mostly records: it counts itself what it becomes.
+bool is_list(kafka::ApiKey key) { return key != kafka::ApiKey::kProduce; }
 
 }  // namespace
 

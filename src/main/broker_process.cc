@@ -63,15 +63,13 @@ void delay_store(const config::LatencyConfig& latency, Clock& clock, Rng rng,
                  std::unique_ptr<storage::ObjectStore>& store) {
   if (latency.put.p50 == Duration::zero() && latency.get.p50 == Duration::zero()) return;
   store = std::make_unique<storage::DelayedStore>(
-      std::move(store), clock, storage::StoreLatency{.put = latency.put, .get = latency.get},
-      std::move(rng));
+      std::move(store), clock, storage::StoreLatency{.put = latency.put, .get = latency.get}, rng);
 }
 
 void delay_log(const config::LatencyConfig& latency, Clock& clock, Rng rng,
                std::unique_ptr<metadata::MetadataLog>& log) {
   if (latency.append.p50 == Duration::zero()) return;
-  log =
-      std::make_unique<metadata::DelayedLog>(std::move(log), clock, latency.append, std::move(rng));
+  log = std::make_unique<metadata::DelayedLog>(std::move(log), clock, latency.append, rng);
 }
 
 metadata::MembershipOptions membership_options(const config::MetadataConfig& config) {
