@@ -16,6 +16,13 @@ PendingAnswer answered(Answer answer) {
   return pending;
 }
 
+void let_go_of_request(RequestContext& context, Slice& body) {
+  context.header.client_id = std::nullopt;  // it lies in the body's memory
+  body = Slice();
+  context.reservation.reset();
+  context.work = {};
+}
+
 bool hold(Broker& broker, RequestContext& context, Answer& answer, ByteCount records) {
   if (!answer || !*answer || (*answer)->size() <= records + kFreeAnswer) return true;
   const ByteCount size = (*answer)->size() - records;

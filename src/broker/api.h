@@ -70,6 +70,9 @@ template <typename Response>
 
 [[nodiscard]] PendingAnswer answered(Answer answer);
 
+// For an answer that may be minutes away: what the request was takes no memory until then.
+void let_go_of_request(RequestContext& context, Slice& body);
+
 // A large frame has a place in the memory for work until it is sent, however long its client takes:
 // that of the request, if it is large enough, or one of its own. `records` of its bytes have a
 // place elsewhere. False: there is none now.

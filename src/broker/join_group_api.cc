@@ -21,11 +21,7 @@ Result<Task<kafka::JoinGroupResponse>> join(Broker& broker, const RequestContext
 Task<PendingAnswer> start_join_group(Broker& broker, RequestContext context, Slice body) {
   auto joining = join(broker, context, body);
   if (!joining) co_return answered(std::unexpected(joining.error()));
-  // The rebalance may be minutes away: what the request was must not take memory until then.
-  context.header.client_id = std::nullopt;
-  body = Slice();
-  context.reservation.reset();
-  context.work = {};
+  let_go_of_request(context, body);
   auto response = co_await *std::move(joining);
   bool has_failed = response.error_code != kafka::KafkaError::kNone;
   if (has_failed && context.version() >= kNullableProtocolVersion)

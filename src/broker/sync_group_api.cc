@@ -16,11 +16,7 @@ Result<Task<kafka::SyncGroupResponse>> sync(Broker& broker, const RequestContext
 Task<PendingAnswer> start_sync_group(Broker& broker, RequestContext context, Slice body) {
   auto syncing = sync(broker, context, body);
   if (!syncing) co_return answered(std::unexpected(syncing.error()));
-  // The leader may take minutes: what the request was must not take memory until then.
-  context.header.client_id = std::nullopt;
-  body = Slice();
-  context.reservation.reset();
-  context.work = {};
+  let_go_of_request(context, body);
   auto response = co_await *std::move(syncing);
   co_return answered(answer_with(context, response));
 }

@@ -208,12 +208,15 @@ Task<void> Fetcher::wait_for_data(std::vector<Target>& targets, const FetchOptio
     std::stop_callback on_closed(options.closed, [woken]() mutable { woken.set(false); });
     const Executor executor = co_await boost::asio::this_coro::executor;
     auto timer = clock_.call_at(deadline, executor, [woken]() mutable { woken.set(false); });
-    LazyDeadline check(clock_, executor, [&] {
-      is_hurried = options.hurry();
-      if (is_hurried) woken.set(false);
-      check.set(clock_.now() + kHurryCheck);
-    });
-    if (options.hurry) check.set(clock_.now() + kHurryCheck);
+    std::optional<LazyDeadline> check;
+    if (options.hurry) {
+      check.emplace(clock_, executor, [&] {
+        is_hurried = options.hurry();
+        if (is_hurried) woken.set(false);
+        check->set(clock_.now() + kHurryCheck);
+      });
+      check->set(clock_.now() + kHurryCheck);
+    }
     co_await woken.wait();
     timer->cancel();
     now = survey(targets, options);

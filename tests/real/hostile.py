@@ -14,12 +14,14 @@ MOST = BUDGET * 1.2 + 24 * MIB
 PATIENT = {"session_timeout_ms": 600_000, "rebalance_timeout_ms": 600_000}
 
 
-class Hostile(RealTest):
+class LittleMemory(RealTest):
+    """A broker with a small budget, and connections to it."""
     needs_weir = True
+    settings = {}
 
     @classmethod
     def prepare(cls):
-        cls.broker = Weir(cls.scratch / "broker", memory_budget_bytes=BUDGET, group_initial_rebalance_delay_ms=600_000)
+        cls.broker = Weir(cls.scratch / "broker", memory_budget_bytes=BUDGET, **cls.settings)
         cls.broker.start()
 
     def connections(self, number):
@@ -28,13 +30,34 @@ class Hostile(RealTest):
             self.addCleanup(connection.close)
         return made
 
+    def connect(self):
+        return self.connections(1)[0]
+
+    def unread(self, number):
+        """Connections whose answers nobody reads."""
+        made = self.connections(number)
+        for connection in made:
+            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.socket.settimeout(1)
+        return made
+
+    def patient(self):
+        """One that waits until the others are closed."""
+        connection = self.connect()
+        connection.socket.settimeout(60)
+        return connection
+
+
+class Hostile(LittleMemory):
+    settings = {"group_initial_rebalance_delay_ms": 600_000}
+
     def test_joins_that_wait_hold_no_request_memory(self):
         # A megabyte in a tagged field that nobody knows, of static members, whose first join waits for the rebalance.
         junk = b"\x01" + codec_unsigned(1000) + codec_unsigned(MIB) + bytes(MIB)
         for number, connection in enumerate(self.connections(40)):
             body = bodies.join("g", instance=f"i{number}", rebalance_timeout_ms=600_000, session_timeout_ms=600_000)
             connection.send_frame(codec.encode_request("JoinGroup", 6, body, 1)[:-1] + junk)
-        answer = self.connections(1)[0].call("Metadata", 4, {"topics": [], "allow_auto_topic_creation": False})
+        answer = self.connect().call("Metadata", 4, {"topics": [], "allow_auto_topic_creation": False})
         self.assertEqual(len(answer["brokers"]), 1)
 
     def test_requests_that_grow_when_they_are_read(self):
@@ -94,7 +117,7 @@ class Hostile(RealTest):
             with contextlib.suppress(TimeoutError):
                 for _ in range(500):
                     connection.send_frame(frame)
-        answer = self.connections(1)[0].call("Metadata", 4, {"topics": [], "allow_auto_topic_creation": False})
+        answer = self.connect().call("Metadata", 4, {"topics": [], "allow_auto_topic_creation": False})
         self.assertEqual(len(answer["brokers"]), 1)
         self.assertLess(self.broker.memory("VmHWM"), MOST)
 
@@ -102,27 +125,18 @@ class Hostile(RealTest):
         # Every partition would have a copy of the name: 30 KB of 24 bytes.
         partitions = [{"partition": number, "fetch_offset": 0, "partition_max_bytes": 1} for number in range(1000)]
         body = bodies.fetch("none", {}) | {"topics": [{"topic": "n" * 30_000, "partitions": partitions}]}
-        answer = self.connections(1)[0].call("Fetch", 11, body)
+        answer = self.connect().call("Fetch", 11, body)
         self.assertEqual((answer["error_code"], answer["responses"]), (17, []))  # INVALID_TOPIC_EXCEPTION
 
     def test_many_partitions_at_once(self):
         many = [bodies.create_topic(f"t{number}", 100_000) for number in range(100)]
-        answer = self.connections(1)[0].call("CreateTopics", 4, bodies.create_topics(*many))
+        answer = self.connect().call("CreateTopics", 4, bodies.create_topics(*many))
         self.assertEqual({topic["error_code"] for topic in answer["topics"]}, {44})  # POLICY_VIOLATION, as in Kafka
 
 
-class HostileReaders(RealTest):
-    needs_weir = True
-
-    @classmethod
-    def prepare(cls):
-        cls.broker = Weir(cls.scratch / "broker", memory_budget_bytes=BUDGET)
-        cls.broker.start()
-
-    connections = Hostile.connections
-
+class HostileReaders(LittleMemory):
     def test_records_that_nobody_reads(self):
-        writer = self.connections(1)[0]
+        writer = self.connect()
         writer.call("CreateTopics", 4, bodies.create_topics(bodies.create_topic("unread", 1)))
         batch = batches.batch(["x" * 50_000] * 16)
         for _ in range(120):
@@ -131,15 +145,12 @@ class HostileReaders(RealTest):
         def fetch_from(offset):
             return bodies.fetch("unread", {0: offset}, max_bytes=50_000_000, partition_max_bytes=50_000_000)
 
-        for number, connection in enumerate(self.connections(30)):
-            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            connection.socket.settimeout(1)
+        for number, connection in enumerate(self.unread(30)):
             for one in range(10):
                 with contextlib.suppress(TimeoutError):
                     connection.send("Fetch", 11, fetch_from((number * 10 + one) % 50 * 32))
         # Who reads gets on: those that do not are closed for it.
-        reader = self.connections(1)[0]
-        reader.socket.settimeout(60)
+        reader = self.patient()
         records, end = None, time.monotonic() + 60
         while not records and time.monotonic() < end:
             records = reader.call("Fetch", 11, fetch_from(0))["responses"][0]["partitions"][0]["records"]
@@ -148,39 +159,32 @@ class HostileReaders(RealTest):
 
     def test_parts_of_objects_that_nobody_reads(self):
         # Each answer is 80 KB of an object of 8 MB.
-        writer = self.connections(1)[0]
+        writer = self.connect()
         writer.call("CreateTopics", 4, bodies.create_topics(bodies.create_topic("parts", 100)))
         batch = batches.batch(["x" * 5000] * 16)
         for _ in range(25):
             writer.call("Produce", 8, bodies.produce("parts", {number: batch for number in range(100)}))
-        for number, connection in enumerate(self.connections(50)):
-            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            connection.socket.settimeout(1)
+        for number, connection in enumerate(self.unread(50)):
             for one in range(60):
                 place = {(number + one) % 100: (number + one) % 25 * 16}
                 with contextlib.suppress(TimeoutError):
                     connection.send("Fetch", 11, bodies.fetch("parts", place, max_bytes=50_000_000, partition_max_bytes=1))
-        reader = self.connections(1)[0]
-        reader.socket.settimeout(60)
+        reader = self.patient()
         answer = reader.call("Fetch", 11, bodies.fetch("parts", {99: 0}))
         self.assertGreaterEqual(len(answer["responses"][0]["partitions"][0]["records"]), len(batch))
         time.sleep(3)  # for what the others make the broker hold
         self.assertLess(self.broker.memory("VmHWM"), MOST)
 
 
-class HostileLists(RealTest):
+class HostileLists(LittleMemory):
     """Requests and answers of thousands of partitions that exist."""
-    needs_weir = True
 
     @classmethod
     def prepare(cls):
-        cls.broker = Weir(cls.scratch / "broker", memory_budget_bytes=BUDGET)
-        cls.broker.start()
+        super().prepare()
         creator = client.Connection(cls.broker.bootstrap, "hostile")
         creator.call("CreateTopics", 4, bodies.create_topics(bodies.create_topic("many", 10_000)))
         creator.close()
-
-    connections = Hostile.connections
 
     def test_long_lists_that_wait_for_records(self):
         connections = self.connections(20)
@@ -209,30 +213,16 @@ class HostileLists(RealTest):
 
     def test_metadata_that_nobody_reads(self):
         frame = codec.encode_request("Metadata", 12, {"topics": None, "allow_auto_topic_creation": False}, 1)
-        for connection in self.connections(100):
-            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        for connection in self.unread(100):
             for _ in range(20):
                 connection.send_frame(frame)
-        reader = self.connections(1)[0]
-        reader.socket.settimeout(60)
+        reader = self.patient()
         answer = reader.call("Metadata", 12, {"topics": None, "allow_auto_topic_creation": False})
         self.assertEqual(len(answer["topics"][0]["partitions"]), 10_000)
         self.assertLess(self.broker.memory("VmHWM"), MOST)
 
 
-class HostileGroups(RealTest):
-    needs_weir = True
-
-    @classmethod
-    def prepare(cls):
-        cls.broker = Weir(cls.scratch / "broker", memory_budget_bytes=BUDGET)
-        cls.broker.start()
-
-    def connect(self):
-        made = client.Connection(self.broker.bootstrap, "hostile")
-        self.addCleanup(made.close)
-        return made
-
+class HostileGroups(LittleMemory):
     def follower_of(self, group):
         """The id of a member that does not lead, and the generation, whose assignment is awaited."""
         first, second = self.connect(), self.connect()
