@@ -132,7 +132,8 @@ void ClusterRun::read_everything() {
     if (consumer.get() != &last) groups.push_back(consumer->group_id());
   }
   last.start_last_reading(std::move(groups));
-  if (!wait_for(kHealing, [&] { return last.done(); })) {
+  // The longer the run, the more there is.
+  if (!wait_for(kHealing + seconds(options_.seconds), [&] { return last.done(); })) {
     stuck("", "not everything can be read after the faults");
     last.stop();
     wait_for(kHealing, [&] { return last.done(); });
