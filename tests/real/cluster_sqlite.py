@@ -69,7 +69,7 @@ class ClusterSqlite(RealTest):
     def stop_outside_of_the_log(self, victim):
         """Who stands still in the middle of a transaction keeps SQLite's lock from everybody: that is not what is tested."""
         while True:
-            victim.process.send_signal(signal.SIGSTOP)
+            victim.freeze()
             log = sqlite3.connect(self.scratch / "metadata.db", timeout=1, isolation_level=None)
             with contextlib.closing(log), contextlib.suppress(sqlite3.OperationalError):
                 log.execute("BEGIN IMMEDIATE")

@@ -23,6 +23,11 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def state_of(task):
+    """The letter of proc(5) for a process or a thread, by its folder in /proc."""
+    return (task / "stat").read_text().rpartition(")")[2].split()[0]
+
+
 class Process:
     """Base of the brokers. `bootstrap` is where clients connect."""
 
@@ -72,6 +77,12 @@ class Process:
         if self.alive():
             self.process.kill()
             self.process.wait()
+
+    def freeze(self):
+        """Stops it until SIGCONT. Returns when no thread of it runs any more: on a busy machine some go on for a while."""
+        self.process.send_signal(signal.SIGSTOP)
+        while any(state_of(task) != "T" for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir()):
+            time.sleep(0.001)
 
     def cpu_seconds(self):
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()

@@ -26,11 +26,17 @@ need() {
   dev_setup "$@"
 }
 
+# configure PRESET: where that was not done, or the presets changed since.
+configure() {
+  [[ build/$1/build.ninja -nt CMakePresets.json ]] && return
+  cmake --preset "$1" --log-level=WARNING >&2 && touch "build/$1/build.ninja"
+}
+
 # build PRESET [TARGET...]: configures when needed and builds, quietly unless something has to be done.
 build() {
   local preset=$1
   shift
   need build
-  [[ -f build/$preset/build.ninja ]] || cmake --preset "$preset" --log-level=WARNING >&2
+  configure "$preset"
   cmake --build "build/$preset" -j "$jobs" ${1:+--target "$@"} >&2
 }

@@ -41,7 +41,7 @@ lint_clang_tidy() { configured && python3 tools/run_clang_tidy.py build/debug "$
 
 # clang-tidy and the header check need compile_commands.json and the generated sources, not the objects.
 configured() {
-  [[ -f build/debug/build.ninja ]] || cmake --preset debug --log-level=WARNING >&2 || return
+  configure debug || return
   cmake --build build/debug --target generated >&2
 }
 
