@@ -127,6 +127,12 @@ Task<bool> GroupMember::sync() {
 
 Task<bool> GroupMember::load_offsets() {
   if (assigned_.empty()) co_return true;
+  // It may have joined the same generation again: what it still commits there would come after what
+  // it is told now, and it would go on below that, as no client does that commits on the connection
+  // it joins on.
+  while (is_committing_) {
+    if (!co_await tasks_.sleep(machine_.clock(), milliseconds(20))) co_return false;
+  }
   auto offsets = co_await read_committed(parts_, coordinator_, group_id_, assigned_);
   if (!offsets) co_return false;
   for (std::size_t i = 0; i < assigned_.size(); ++i)

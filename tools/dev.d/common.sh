@@ -26,10 +26,10 @@ need() {
   dev_setup "$@"
 }
 
-# configure PRESET: where that was not done, or the presets changed since.
+# configure PRESET: where that was not done, or the presets changed since; what ninja does by itself does not read them.
 configure() {
-  [[ build/$1/build.ninja -nt CMakePresets.json ]] && return
-  cmake --preset "$1" --log-level=WARNING >&2 && touch "build/$1/build.ninja"
+  [[ build/$1/configured -nt CMakePresets.json ]] && return
+  cmake --preset "$1" --log-level=WARNING >&2 && touch "build/$1/configured"
 }
 
 # build PRESET [TARGET...]: configures when needed and builds, quietly unless something has to be done.
