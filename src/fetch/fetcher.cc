@@ -86,8 +86,9 @@ Fetcher::Fetcher(metadata::Coordinator& coordinator, ObjectReader& reader, Waite
 
 Task<std::vector<PartitionData>> Fetcher::fetch(std::vector<PartitionFetch> partitions,
                                                 FetchOptions options) {
-  std::vector<Target> targets = resolve(std::move(partitions));
-  co_await wait_for_data(targets, options);
+  auto image = coordinator_.image();
+  std::vector<Target> targets = resolve(std::move(partitions), *image);
+  co_await wait_for_data(targets, std::move(image), options);
   MonoTime start = clock_.now();
   if (!options.look_only) {
     co_await read_all(targets, options);
@@ -104,13 +105,13 @@ void Fetcher::stop_waiting() {
   waiters_.wake_all();
 }
 
-std::vector<Fetcher::Target> Fetcher::resolve(std::vector<PartitionFetch> partitions) const {
-  auto image = coordinator_.image();
+std::vector<Fetcher::Target> Fetcher::resolve(std::vector<PartitionFetch> partitions,
+                                              const metadata::ClusterImage& image) const {
   std::vector<Target> targets;
   targets.reserve(partitions.size());
   for (PartitionFetch& request : partitions) {
     targets.push_back({.request = std::move(request)});
-    resolve(targets.back(), *image);
+    resolve(targets.back(), image);
   }
   return targets;
 }
@@ -180,7 +181,18 @@ Fetcher::Survey Fetcher::survey(std::vector<Target>& targets, const FetchOptions
   return out;
 }
 
-Task<void> Fetcher::wait_for_data(std::vector<Target>& targets, const FetchOptions& options) {
+// Partitions get new cells when this broker loads a snapshot: the old ones never change any more.
+void Fetcher::follow(std::vector<Target>& targets,
+                     std::shared_ptr<const metadata::ClusterImage>& image) const {
+  auto now = coordinator_.image();
+  if (now == image) return;
+  image = std::move(now);
+  for (Target& target : targets) resolve(target, *image);
+}
+
+Task<void> Fetcher::wait_for_data(std::vector<Target>& targets,
+                                  std::shared_ptr<const metadata::ClusterImage> image,
+                                  const FetchOptions& options) {
   const MonoTime deadline = clock_.now() + options.max_wait;
   auto is_enough = [&](const Survey& survey) {
     return !survey.has_partitions || survey.has_error || survey.available >= options.min_bytes;
@@ -203,6 +215,7 @@ Task<void> Fetcher::wait_for_data(std::vector<Target>& targets, const FetchOptio
     OneShot<bool> woken;
     Waiters::Enlisted enlisted(waiters_, options.core, std::move(ids), woken);
     // What came between the look and the enlisting would wake nobody: look again.
+    follow(targets, image);
     now = survey(targets, options);
     if (is_enough(now) || !may_wait()) break;
     std::stop_callback on_closed(options.closed, [woken]() mutable { woken.set(false); });
@@ -219,6 +232,7 @@ Task<void> Fetcher::wait_for_data(std::vector<Target>& targets, const FetchOptio
     }
     co_await woken.wait();
     timer->cancel();
+    follow(targets, image);
     now = survey(targets, options);
   }
   if (now.is_doubtful) co_await confirm(targets);

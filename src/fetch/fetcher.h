@@ -88,12 +88,19 @@ class Fetcher {
     std::shared_ptr<AnswerMemory> memory = std::make_shared<AnswerMemory>();
   };
 
-  std::vector<Target> resolve(std::vector<PartitionFetch> partitions) const;
+  std::vector<Target> resolve(std::vector<PartitionFetch> partitions,
+                              const metadata::ClusterImage& image) const;
   void resolve(Target& target, const metadata::ClusterImage& image) const;
   Survey survey(std::vector<Target>& targets, const FetchOptions& options) const;
   void look_at(Target& target) const;
-  // Refreshes the views until there is enough, an error, or no time left.
-  Task<void> wait_for_data(std::vector<Target>& targets, const FetchOptions& options);
+  // Finds the partitions anew when `image` is not the last one.
+  void follow(std::vector<Target>& targets,
+              std::shared_ptr<const metadata::ClusterImage>& image) const;
+  // Refreshes the views until there is enough, an error, or no time left. The targets are those of
+  // `image`.
+  Task<void> wait_for_data(std::vector<Target>& targets,
+                           std::shared_ptr<const metadata::ClusterImage> image,
+                           const FetchOptions& options);
   // Looks again at what has a doubtful error, with a state that is not behind.
   Task<void> confirm(std::vector<Target>& targets);
   static Plan plan_reads(std::vector<Target>& targets, ByteCount max_bytes);

@@ -236,6 +236,19 @@ TEST_F(FetcherTest, GoesOnWaitingWhileThereIsTooLittle) {
   EXPECT_EQ(bases((**waiting)[0]).size(), 2U);
 }
 
+TEST_F(FetcherTest, AWaitOutlivesTheLoadOfASnapshot) {
+  commit(0, {batch_of({1})});
+  auto waiting =
+      start({at(1)}, {.max_wait = milliseconds(500), .min_bytes = 1, .max_bytes = 1 << 20});
+  coordinator_.reload();
+  poll();
+  EXPECT_FALSE(waiting->has_value());
+  commit(0, {batch_of({2})});
+  poll();
+  ASSERT_TRUE(waiting->has_value());
+  EXPECT_EQ(bases((**waiting)[0]), std::vector<Offset>{1});
+}
+
 TEST_F(FetcherTest, AnswersEmptyAtTheDeadline) {
   auto waiting =
       start({at(0)}, {.max_wait = milliseconds(500), .min_bytes = 1, .max_bytes = 1 << 20});

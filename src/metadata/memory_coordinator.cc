@@ -1,6 +1,7 @@
 #include "metadata/memory_coordinator.h"
 
 #include "metadata/listeners.h"
+#include "metadata/state/snapshot_codec.h"
 #include "runtime/run_on.h"
 
 namespace weir::metadata {
@@ -60,6 +61,15 @@ void MemoryCoordinator::settle(Waiting& waiting) {
   } else {
     waiting.done.set(apply_encoded(broker_, waiting.command));
   }
+}
+
+void MemoryCoordinator::reload() {
+  std::lock_guard lock(mutex_);
+  std::vector<DecodedPart> parts;
+  for (const auto& part : plan_snapshot(std::make_shared<const FrozenState>(freeze(state_))))
+    parts.push_back(std::move(*decode_part(part.encode())));
+  state_ = std::move(*assemble(std::move(parts)));
+  metadata::tell_listeners(listeners_, state_.publish_all(readers_));
 }
 
 Task<Result<CommandResult>> MemoryCoordinator::submit(Command command) {

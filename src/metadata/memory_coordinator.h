@@ -48,6 +48,8 @@ class MemoryCoordinator final : public Coordinator {
   // While held, submitted commands wait; release() applies them in their order.
   void hold();
   void release();
+  // As when a snapshot is loaded: the same state, read anew.
+  void reload();
   // Commands that were submitted (not: applied directly).
   [[nodiscard]] std::size_t submitted() const;
 

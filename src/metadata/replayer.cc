@@ -10,17 +10,9 @@ namespace weir::metadata {
 
 void Replayer::load(State state) {
   state_ = std::move(state);
-  state_.publish_all(readers_);
+  const Changes changes = state_.publish_all(readers_);
   position_.store(state_.position(), std::memory_order_release);
-  // Partitions have new cells: everyone looks at all of them again.
-  Changes changes;
-  changes.image = true;
-  for (auto& [id, topic] : state_.tables().topics.topics()) {
-    for (PartitionIndex index = 0; index < topic.image->partition_count(); ++index) {
-      changes.partitions.push_back({{id, index}, nullptr});
-    }
-  }
-  changes.groups = readers_.group_ids();
+  // Everyone looks at all of it again.
   tell_listeners(listeners_, changes);
   if (after_apply_) after_apply_();
 }

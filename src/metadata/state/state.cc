@@ -102,17 +102,25 @@ Changes State::publish(PublishedState& readers) {
   return std::exchange(changes_, {});
 }
 
-void State::publish_all(PublishedState& readers) {
+Changes State::publish_all(PublishedState& readers) {
+  Changes all;
+  all.image = true;
   for (auto& [id, topic] : tables_.topics.topics()) {
-    for (PartitionState& partition : topic.partitions) partition.publish();
+    PartitionIndex index = 0;
+    for (PartitionState& partition : topic.partitions) {
+      partition.publish();
+      all.partitions.push_back({{id, index++}, &partition});
+    }
   }
   readers.set_image(std::make_shared<const ClusterImage>(tables_.image()));
   readers.clear_groups();
   tables_.groups.groups().for_each(
       [&](const std::string& id, const std::shared_ptr<const GroupImage>& group) {
         readers.set_group(id, group);
+        all.groups.push_back(id);
       });
   changes_ = {};
+  return all;
 }
 
 }  // namespace weir::metadata

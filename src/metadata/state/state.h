@@ -48,8 +48,8 @@ class State {
 
   // What changed since the last call, made visible to readers.
   Changes publish(PublishedState& readers);
-  // All of it, for a state that was just loaded.
-  void publish_all(PublishedState& readers);
+  // All of it, for a state that was just loaded: partitions have new cells.
+  Changes publish_all(PublishedState& readers);
 
  private:
   Applied apply_record(const Record& record, Position position, BrokerEpoch results_of);
