@@ -27,6 +27,9 @@ namespace {
 constexpr std::size_t kBlockingThreads = 8;
 // How long connections may take to finish what they asked for when the broker stops.
 constexpr Duration kDrainPatience = std::chrono::seconds(10);
+// How long a broker that stops tries again what its store does not take. With one more attempt it
+// is gone within the 30 s that most supervisors give.
+constexpr Duration kStorePatience = std::chrono::seconds(10);
 constexpr Duration kStartRetry = std::chrono::seconds(1);
 constexpr Duration kMemoryCheck = std::chrono::seconds(1);
 
@@ -122,6 +125,7 @@ struct BrokerProcess::Parts {
   std::atomic<const metadata::LogCoordinator*> started_coordinator = nullptr;
   OneShot<Error> failure;
   TaskGroup tasks;
+  TaskGroup patience;  // with the store, of a broker that stops
 
   Status open_log();
   Status listen();
@@ -130,6 +134,7 @@ struct BrokerProcess::Parts {
   void make_coordinator();
   Task<void> become_ready();
   Task<void> watch_memory();
+  Task<void> lose_patience();
   Task<Status> take_over();
 };
 
@@ -220,6 +225,10 @@ Task<void> BrokerProcess::Parts::watch_memory() {
   }
 }
 
+Task<void> BrokerProcess::Parts::lose_patience() {
+  if (co_await patience.sleep(*clock, kStorePatience)) store.stop();
+}
+
 Task<void> BrokerProcess::Parts::become_ready() {
   Status registered = co_await coordinator->wait_registered();
   if (!registered) {
@@ -285,6 +294,7 @@ Task<void> BrokerProcess::stop() {
   parts_->tasks.stop();
   if (parts_->coordinator) parts_->coordinator->hurry();
   parts_->store.stop_reads();
+  parts_->patience.spawn(parts_->executors->coordinator(), parts_->lose_patience());
   // Waits for data and for rebalances end now, so that connections can answer and close.
   if (parts_->serving) co_await parts_->serving->end_waits();
   for (auto& server : parts_->servers) co_await server->drain(kDrainPatience);
@@ -293,6 +303,8 @@ Task<void> BrokerProcess::stop() {
   if (parts_->coordinator) co_await parts_->coordinator->stop();
   co_await parts_->log->stop();
   if (parts_->admin) co_await parts_->admin->stop();
+  parts_->patience.stop();
+  co_await parts_->patience.join();
   parts_->store.stop();
   co_await parts_->hedging_store.join();
   co_await parts_->tasks.join();

@@ -2,6 +2,7 @@
 
 #include "main/broker_process.h"
 #include "runtime/allocator.h"
+#include "runtime/clock.h"
 #include "runtime/log.h"
 #include "runtime/oneshot.h"
 #include "runtime/task_group.h"
@@ -12,10 +13,23 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <ostream>
 
 namespace weir {
 namespace {
+
+// Most supervisors kill after 30 s. A store or a log that took nothing until then takes nothing
+// more, and a broker that is killed loses nothing either.
+constexpr Duration kStopPatience = std::chrono::seconds(25);
+
+void end_at_once() {
+  log::error("broker.stop.cut",
+             {{"reason",
+               "the object store or the metadata log does not answer: what was not "
+               "acknowledged is given up"}});
+  std::_Exit(static_cast<int>(ExitCode::kFailure));
+}
 
 // Until a signal asks for the end, or the broker fails.
 Task<ExitCode> wait_for_end(BrokerProcess& broker) {
@@ -37,7 +51,10 @@ Task<ExitCode> wait_for_end(BrokerProcess& broker) {
   watch.spawn(executor, watch_failure(broker, end));
   ExitCode code = co_await end.wait();
   signals.cancel();
+  SystemClock clock;
+  auto cut = clock.call_at(clock.now() + kStopPatience, executor, end_at_once);
   co_await broker.stop();
+  cut->cancel();
   co_await watch.join();
   co_return code;
 }

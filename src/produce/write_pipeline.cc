@@ -251,8 +251,11 @@ Task<void> WritePipeline::discard(std::shared_ptr<Flight> flight, Error error, U
   flight->complete_all({.error = planted(Bug::kAcknowledgedUncommitted)
                                      ? KafkaError::kNone
                                      : kafka::write_error(error.code)});
-  // After kCancelled the commit may stand: the object is then left to the sweep of orphans.
-  if (error.code != ErrorCode::kCancelled) co_await remove(flight->key, upload);
+  // After kCancelled the commit may stand, and a broker that stops does not wait for a store that
+  // did not take the object: it is then left to the sweep of orphans.
+  const bool is_left =
+      error.code == ErrorCode::kCancelled || (is_draining_ && upload != Upload::kDone);
+  if (!is_left) co_await remove(flight->key, upload);
   flights_.erase(flight->ticket);
   wake();
 }

@@ -229,6 +229,21 @@ TEST_F(WritePipelineTest, DrainingAnswersEverythingThatIsStaged) {
   EXPECT_EQ(outcomes(staged)[0].error, KafkaError::kNone);
 }
 
+// Whoever stops waits for no second call to a store that did not answer the first.
+TEST_F(WritePipelineTest, DrainingDoesNotRemoveWhatCouldNotBeWritten) {
+  auto gate = hold_first_put(store_, Error{ErrorCode::kTimeout, "no answer"});
+  auto failed = stage({{0, batch_of(1)}});
+  poll();
+  bool is_drained = false;
+  boost::asio::co_spawn(context_, pipeline_->drain(),
+                        [&](const std::exception_ptr&) { is_drained = true; });
+  gate->open();
+  poll();
+  EXPECT_TRUE(is_drained);
+  EXPECT_EQ(outcomes(failed)[0].error, KafkaError::kRequestTimedOut);
+  EXPECT_EQ(store_.calls(storage::StoreOperation::kRemove), 0U);
+}
+
 // All batches of an object are committed together: one that the commit refuses would take the
 // others with it.
 TEST_F(WritePipelineTest, WhateverAProducerMaySendCanBeCommitted) {

@@ -125,3 +125,24 @@ class S3Store(RealTest):
         self.assertLess(time.monotonic(), deadline)
         acknowledged[0, offset] = "1:0:1"
         self.assertEqual(Log(broker.bootstrap, topic).compare(acknowledged), [])
+
+    def test_4_a_stop_without_the_store(self):
+        """It has an end within the 30 s that supervisors give, and loses nothing."""
+        broker = Weir(self.scratch / "stopped", object_store_url=self.url.format("stopped"), metadata_log_url="object:",
+                      node_id=1)
+        broker.environment = self.environment
+        broker.start()
+        self.addCleanup(broker.stop)
+        topic = create_topic(broker.bootstrap, 1)
+        connection = client.Connection(broker.bootstrap)
+        acknowledged = {(0, self.put(connection, topic, 0)): "0:0:0"}
+        gateway = self.gateway.processes[-1].process
+        gateway.send_signal(19)
+        try:
+            connection.send("Produce", 9, bodies.produce(topic, {0: batches.batch(["99:0:99"])}))
+            self.assertEqual(broker.stop(30), 1)
+            self.assertIn("broker.stop.cut", broker.tail())
+        finally:
+            gateway.send_signal(18)
+        broker.start()
+        self.assertEqual(Log(broker.bootstrap, topic).compare(acknowledged), [])
