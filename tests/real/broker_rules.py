@@ -267,6 +267,14 @@ class WithoutTheLog(RulesTest):
         self.assertIn(answer["error_code"], {REQUEST_TIMED_OUT, STORAGE_ERROR})
         self.assertEqual(answer["base_offset"], -1)
 
+    def test_a_topic_that_may_exist_is_not_called_unknown(self):
+        """What was sent behind it would be tried though it was not: the connection closes."""
+        connection = client.Connection(self.broker.bootstrap)
+        self.addCleanup(connection.close)
+        connection.send("Produce", 9, bodies.produce(f"new{time.time_ns()}", {0: batches.batch(["a"])}))
+        with self.assertRaises(client.Closed):
+            connection.recv()
+
     def test_admin_and_groups(self):
         body = bodies.create_topics(bodies.create_topic(f"new{time.time_ns()}"))
         created = self.call("CreateTopics", 7, {**body, "timeout_ms": 1000})
