@@ -10,7 +10,7 @@
 namespace weir {
 
 void tune_allocator(ByteCount retained) {
-  constexpr ByteCount kMmapThreshold = 4_MiB;
+  const ByteCount kMmapThreshold = std::min<ByteCount>(4_MiB, retained / 16);
   mallopt(M_MMAP_THRESHOLD, static_cast<int>(kMmapThreshold));
   mallopt(M_TRIM_THRESHOLD, static_cast<int>(std::min<ByteCount>(retained, INT_MAX)));
 }

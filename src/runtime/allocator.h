@@ -5,11 +5,12 @@
 
 namespace weir {
 
-// Buffers up to 4 MiB come from memory the process keeps, not from fresh pages each time; up to
-// `retained` free bytes per arena are kept. Called once, by main, before threads start. With
-// glibc's own thresholds, which follow the sizes it sees, the same traffic takes several times the
-// page faults; a pool of our own was no faster than this. Larger buffers, whole objects above all,
-// have a mapping of their own: small blocks would settle in the holes that they leave.
+// Buffers up to 4 MiB, or a sixteenth of `retained` where that is less, come from memory the
+// process keeps, not from fresh pages each time; up to `retained` free bytes per arena are kept.
+// Called once, by main, before threads start. With glibc's own thresholds, which follow the sizes
+// it sees, the same traffic takes several times the page faults; a pool of our own was no faster
+// than this. Larger buffers, whole objects above all, have a mapping of their own: small blocks
+// would settle in the holes that they leave.
 void tune_allocator(ByteCount retained = 64_MiB);
 
 // The memory of this process that is in RAM.

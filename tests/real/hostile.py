@@ -145,7 +145,7 @@ class HostileReaders(LittleMemory):
         def fetch_from(offset):
             return bodies.fetch("unread", {0: offset}, max_bytes=50_000_000, partition_max_bytes=50_000_000)
 
-        for number, connection in enumerate(self.unread(30)):
+        for number, connection in enumerate(self.unread(100)):
             for one in range(10):
                 with contextlib.suppress(TimeoutError):
                     connection.send("Fetch", 11, fetch_from((number * 10 + one) % 50 * 32))
