@@ -20,9 +20,11 @@ using object_log::kTrims;
 using object_log::number_of;
 
 constexpr ByteCount kRecentBytes = 8_MiB;
-// So many groups, so many times, are read one after the other before the way is looked up.
-constexpr std::size_t kGroupsOfRound = 16;
-constexpr int kRounds = 2;
+// So many groups are read one after the other before a list tells which others there are: a list
+// costs as much as twelve GETs, and most readers are behind by less.
+constexpr std::size_t kGroupsUnlisted = 4;
+// And so many behind those of a list.
+constexpr std::size_t kGroupsListed = 16;
 // How often the end is looked for anew because the log was trimmed past it.
 constexpr int kTries = 3;
 constexpr std::size_t kObjectsOfRead = 256;
@@ -122,24 +124,28 @@ Task<Status> ObjectChain::find_end() {
 }
 
 Task<Status> ObjectChain::advance(Upto upto) {
-  while (busy_) co_await free_.wait();
-  busy_ = true;
+  if (std::exchange(busy_, true)) {
+    OneShot<bool> turn;
+    turns_.push_back(turn);
+    co_await turn.wait();
+  }
   Status status = co_await advance_locked(upto);
-  busy_ = false;
-  free_.notify();
+  if (turns_.empty()) {
+    busy_ = false;
+  } else {
+    turns_.front().set(true);
+    turns_.pop_front();
+  }
   co_return status;
 }
 
 Task<Status> ObjectChain::advance_locked(Upto upto) {
-  const std::size_t most = upto == Upto::kNext ? 1 : kGroupsOfRound;
-  int tries = 0;
-  for (int round = 0;; ++round) {
-    if (round == kRounds) forget();
+  for (int tries = 0;;) {
     const bool searched = !known_;
     if (searched) WEIR_CO_CHECK(co_await find_end());
     const Position next = tail_ + 1;
     bool more = false;
-    auto read = co_await read_groups(next, most, more);
+    auto read = co_await read_groups(next, upto, more);
     if (!read) {
       // What answers next may be another store than the one that this was read from.
       forget();
@@ -150,35 +156,80 @@ Task<Status> ObjectChain::advance_locked(Upto upto) {
       if (deleted) read->clear();
     }
     for (Group& group : *read) add(std::move(group));
-    if (known_ && (!more || upto == Upto::kNext)) co_return Status();
+    if (known_ && (!more || upto != Upto::kEnd)) co_return Status();
     if (!known_ && ++tries == kTries) co_return trimmed_meanwhile(next);
   }
 }
 
 Task<Result<std::vector<Group>>> ObjectChain::peek() {
   bool more = false;
-  auto groups = co_await read_groups(tail_ + 1, kGroupsOfRound, more);
+  auto groups = co_await read_groups(tail_ + 1, Upto::kEnd, more);
   if (!groups) forget();
   co_return groups;
 }
 
-// The groups from `first` on, some of them when there are `more`.
-Task<Result<std::vector<Group>>> ObjectChain::read_groups(Position first, std::size_t most,
-                                                          bool& more) {
+// The groups from `first` on: all, or some of them when there may be `more`.
+Task<Result<std::vector<Group>>> ObjectChain::read_groups(Position first, Upto upto, bool& more) {
   std::vector<Group> groups;
+  const std::size_t most = upto == Upto::kNext ? 1 : kGroupsUnlisted;
+  WEIR_CO_TRY(more, co_await read_one_by_one(first, most, groups));
+  if (!more || upto == Upto::kNext) co_return groups;
+  WEIR_CO_CHECK(co_await read_listed(groups));
+  // Meanwhile some came. Another list would take longer than it does to write the next ones.
+  if (upto == Upto::kEnd) {
+    WEIR_CO_TRY(more, co_await read_one_by_one(groups.back().last() + 1, kGroupsListed, groups));
+  }
+  co_return groups;
+}
+
+// Adds the groups from `first` on, up to `most` of them. True: there may be more.
+Task<Result<bool>> ObjectChain::read_one_by_one(Position first, std::size_t most,
+                                                std::vector<Group>& groups) {
   ByteCount bytes = 0;
-  for (more = true; more && groups.size() < most && bytes < kRecentBytes;) {
+  for (std::size_t i = 0; i < most && bytes < kRecentBytes; ++i) {
     auto group = co_await get(first);
-    if (!group && group.error().code != ErrorCode::kNotFound) {
-      co_return std::unexpected(group.error());
-    }
-    more = group.has_value();
-    if (!more) break;
+    if (!group && group.error().code == ErrorCode::kNotFound) co_return false;
+    if (!group) co_return std::unexpected(group.error());
     first = group->last() + 1;
     bytes += bytes_of(*group);
     groups.push_back(*std::move(group));
   }
-  co_return groups;
+  co_return true;
+}
+
+// Adds what follows `groups`, so far as a list shows it: who reads one group after the other may
+// never reach a writer that is faster. Where the list is wrong the next GET tells.
+Task<Status> ObjectChain::read_listed(std::vector<Group>& groups) {
+  const Position last = groups.back().last();
+  WEIR_CO_TRY(const storage::ListPage page,
+              co_await store_.list(std::string(kEntries), key(kEntries, last), kObjectsOfRead));
+  std::vector<Position> firsts;
+  ByteCount bytes = 0;
+  for (const storage::ObjectInfo& object : page.objects) {
+    const auto first = number_of(kEntries, object.key);
+    if (!first) continue;
+    if (bytes > kRecentBytes) break;
+    bytes += object.size;
+    firsts.push_back(*first);
+  }
+  std::vector<std::optional<Group>> read(firsts.size());
+  auto read_one = [&](std::size_t i) -> Task<Status> {
+    auto group = co_await get(firsts[i]);
+    if (group) {
+      read[i] = *std::move(group);
+      co_return Status();
+    }
+    // These matter only if they are of the chain.
+    const ErrorCode error = group.error().code;
+    if (error == ErrorCode::kNotFound || error == ErrorCode::kCorrupt) co_return Status();
+    co_return std::unexpected(group.error());
+  };
+  WEIR_CO_CHECK(co_await for_each_parallel(firsts.size(), kParallel, read_one));
+  for (std::optional<Group>& group : read) {
+    if (!group || group->first() != groups.back().last() + 1) break;
+    groups.push_back(*std::move(group));
+  }
+  co_return Status();
 }
 
 Task<Result<bool>> ObjectChain::marked(Position position) {
@@ -196,7 +247,7 @@ Task<Status> ObjectChain::check_mark(Position position) {
 }
 
 Task<Result<std::vector<LogEntry>>> ObjectChain::read(Position after, ByteCount limit) {
-  if (!known_ || after >= tail_) WEIR_CO_CHECK(co_await advance(Upto::kTrustedEnd));
+  if (!known_ || after >= tail_) WEIR_CO_CHECK(co_await advance(Upto::kSome));
   if (after < trimmed_) co_return trimmed_away(after, trimmed_);
   AnswerEntries answer(limit);
   collect(answer, after + 1, tail_);

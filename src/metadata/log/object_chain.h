@@ -9,7 +9,7 @@
 #pragma once
 #include "metadata/log/log_rules.h"
 #include "metadata/log/object_log_format.h"
-#include "runtime/notifier.h"
+#include "runtime/oneshot.h"
 
 #include <deque>
 
@@ -27,10 +27,11 @@ class ObjectChain {
 
   enum class Upto {
     kEnd,
-    kTrustedEnd,  // that nothing follows may be the answer of a log that was trimmed past this end
-    kNext,        // one group, if there is one; as kTrustedEnd if there is none
+    kSome,  // some groups, if there are any; that nothing follows may be the answer of a log that
+            // was trimmed past this end
+    kNext,  // as kSome, but at most one group
   };
-  // Reads what follows until nothing does. The first call finds the end.
+  // Reads what follows. The first call finds the end.
   Task<Status> advance(Upto upto);
   // The groups that follow, or some of them, which count only after check_mark() of the first.
   Task<Result<std::vector<object_log::Group>>> peek();
@@ -56,8 +57,10 @@ class ObjectChain {
   // When it is so, or was not found out, the end is forgotten.
   Task<Result<bool>> marked(Position position);
   Task<Status> find_end();
-  Task<Result<std::vector<object_log::Group>>> read_groups(Position first, std::size_t most,
-                                                           bool& more);
+  Task<Result<std::vector<object_log::Group>>> read_groups(Position first, Upto upto, bool& more);
+  Task<Result<bool>> read_one_by_one(Position first, std::size_t most,
+                                     std::vector<object_log::Group>& groups);
+  Task<Status> read_listed(std::vector<object_log::Group>& groups);
   Task<Status> read_trims();
   Task<Result<std::vector<LogEntry>>> read_objects(Position after, ByteCount limit);
   Task<Result<std::vector<storage::ObjectInfo>>> find_objects(Position after, ByteCount limit);
@@ -68,8 +71,10 @@ class ObjectChain {
   Position trimmed_ = 0;
   std::deque<object_log::Group> recent_;  // up to tail_, without a hole
   ByteCount recent_bytes_ = 0;
-  bool busy_ = false;  // one task at a time moves the end
-  Notifier free_;
+  // One task at a time moves the end, in the order of their calls: who looks all the time would
+  // otherwise keep the others out.
+  bool busy_ = false;
+  std::deque<OneShot<bool>> turns_;
 };
 
 }  // namespace weir::metadata

@@ -263,7 +263,7 @@ Task<void> ObjectLog::Worker::poll() {
     tried = clock_.now();
     const Position before = chain_.tail();
     const bool silent = delay > kSilence;
-    const Status looked = co_await look(silent ? Upto::kNext : Upto::kTrustedEnd);
+    const Status looked = co_await look(silent ? Upto::kNext : Upto::kSome);
     if (looked && chain_.tail() > before) {
       delay = std::max(delay / (silent ? 2 : 4), kShortestPoll);
     } else {
