@@ -27,14 +27,14 @@ bool is_software_name(std::string_view name) {
 
 ApiVersionsResponse::Api entry(const kafka::ApiInfo& api) {
   return {.api_key = static_cast<std::int16_t>(api.key),
-          .min_version = api.advertised_from,
+          .min_version = *api.advertised_from,
           .max_version = api.served->max};
 }
 
 ApiVersionsResponse table() {
   ApiVersionsResponse response;
   for (const kafka::ApiInfo& api : kafka::all_apis()) {
-    if (api.served) response.api_keys.push_back(entry(api));
+    if (api.served && api.advertised_from) response.api_keys.push_back(entry(api));
   }
   return response;
 }

@@ -31,5 +31,6 @@ extern const ApiHandler kDescribeGroupsApi;
 extern const ApiHandler kDeleteGroupsApi;
 extern const ApiHandler kOffsetDeleteApi;
 extern const ApiHandler kOffsetForLeaderEpochApi;
+extern const ApiHandler kAppendEntryApi;
 
 }  // namespace weir::broker

@@ -31,6 +31,8 @@ struct Broker {
   fetch::FetchSessionCache& fetch_sessions;
   fetch::OffsetLookup& offset_lookup;
   groups::GroupCoordinator& groups;
+  // Where this broker appends for others; null: it does not.
+  metadata::MetadataLog* shared_log;
   TaskGroup& tasks;  // answers on their way
 };
 

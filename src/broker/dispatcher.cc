@@ -37,10 +37,13 @@ const std::array kApis{
     &kDeleteGroupsApi,
     &kOffsetDeleteApi,
     &kOffsetForLeaderEpochApi,
+    &kAppendEntryApi,
 };
 
-// Produce is mostly records: it counts itself what it becomes.
-bool is_list(kafka::ApiKey key) { return key != kafka::ApiKey::kProduce; }
+// Produce is mostly records: it counts itself what it becomes. An entry for the log stays bytes.
+bool is_list(kafka::ApiKey key) {
+  return key != kafka::ApiKey::kProduce && key != kafka::ApiKey::kAppendEntry;
+}
 
 }  // namespace
 

@@ -77,6 +77,19 @@ void read_rest(Reader& read, BrokerConfig& out) {
   read.number(out.max_topic_partitions_per_answer, "max.request.partition.size.limit");
 }
 
+Status read_inter_broker_listener(const BrokerLayers& layers, BrokerConfig& out) {
+  const auto value = broker_value(layers, "inter.broker.listener.name");
+  if (!value) return {};
+  const auto& name = std::get<std::string>(*value);
+  const Listener* listener = find_listener(out.listeners, name);
+  if (listener == nullptr) {
+    return invalid(fmt::format(
+        "inter.broker.listener.name: {} is none of listeners, give the name of one of them", name));
+  }
+  out.inter_broker_listener = listener->name;
+  return {};
+}
+
 Status read_addresses(const BrokerLayers& layers, const Machine& machine, BrokerConfig& out) {
   auto list_or_none = [&](std::string_view name) {
     auto value = broker_value(layers, name);
@@ -89,6 +102,7 @@ Status read_addresses(const BrokerLayers& layers, const Machine& machine, Broker
                 .protocols = split_list(broker_text(layers, "listener.security.protocol.map")),
                 .controller_names = list_or_none("controller.listener.names"),
                 .host_name = machine.host_name}));
+  WEIR_CHECK(read_inter_broker_listener(layers, out));
   WEIR_TRY(out.zones, parse_zone_rules(broker_list(layers, "zone.listeners"),
                                        broker_list(layers, "zone.cidrs"), out.listeners));
   if (const std::string http = broker_text(layers, "http.listener"); !http.empty()) {

@@ -70,6 +70,7 @@ struct BrokerConfig {
   BrokerId node_id = 0;
   std::string rack;  // empty: none
   std::vector<Listener> listeners;
+  std::string inter_broker_listener;  // in upper case; empty: the first one
   ZoneRules zones;
   std::optional<HostPort> http_listener;
   log::Format log_format = log::Format::kText;

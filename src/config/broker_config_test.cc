@@ -101,6 +101,17 @@ TEST(BrokerConfig, TakesWhatIsSet) {
   EXPECT_EQ(config->groups.offsets_retention_ms, 60'000);
 }
 
+TEST(BrokerConfig, TheListenerOfBrokersIsOneOfTheListeners) {
+  const std::string two = "listeners=PLAINTEXT://127.0.0.1:0,INSIDE://127.0.0.1:0";
+  const std::string map = "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,INSIDE:PLAINTEXT";
+  EXPECT_EQ(build({two, map})->inter_broker_listener, "");
+  EXPECT_EQ(build({two, map, "inter.broker.listener.name=inside"})->inter_broker_listener,
+            "INSIDE");
+  EXPECT_EQ(
+      error_of({two, map, "inter.broker.listener.name=OUTSIDE"}),
+      "inter.broker.listener.name: OUTSIDE is none of listeners, give the name of one of them");
+}
+
 TEST(BrokerConfig, TheCacheIsHalfOfTheBudgetWhenNotSet) {
   EXPECT_EQ(build({"memory.budget.bytes=268435456"})->cache_max_bytes, 128_MiB);
 }

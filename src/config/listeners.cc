@@ -183,4 +183,9 @@ Result<std::vector<Listener>> parse_listeners(const ListenerTexts& texts) {
   return listeners;
 }
 
+const Listener* find_listener(const std::vector<Listener>& listeners, std::string_view name) {
+  auto found = std::ranges::find(listeners, upper(name), &Listener::name);
+  return found == listeners.end() ? nullptr : &*found;
+}
+
 }  // namespace weir::config

@@ -40,4 +40,8 @@ struct ListenerTexts {
 // In the order they are given; at least one.
 [[nodiscard]] Result<std::vector<Listener>> parse_listeners(const ListenerTexts& texts);
 
+// The listener of that name, in whatever case; null: there is none.
+[[nodiscard]] const Listener* find_listener(const std::vector<Listener>& listeners,
+                                            std::string_view name);
+
 }  // namespace weir::config

@@ -2,6 +2,7 @@
 
 #include "broker/admin_http.h"
 #include "broker/kafka_handler.h"
+#include "main/sequencing.h"
 #include "main/serving.h"
 #include "metadata/log/delayed_log.h"
 #include "metadata/log/open_metadata_log.h"
@@ -109,6 +110,7 @@ struct BrokerProcess::Parts {
   storage::PacedStore paced_store;
   storage::HedgingStore hedging_store;
   storage::RetryingStore store;
+  std::unique_ptr<Sequencing> sequencing;      // with a log in the object store, after open_log()
   std::unique_ptr<metadata::MetadataLog> log;  // after open_log()
   std::optional<metadata::SnapshotStore> snapshots;
   ByteBudget memory;
@@ -147,6 +149,12 @@ Status BrokerProcess::Parts::open_log() {
                                         .store = &metered_store,
                                         .executor = executors->coordinator(),
                                         .store_url = config.broker.object_store_url}));
+  if (config.broker.metadata.log_url.reveal().starts_with("object:")) {
+    WEIR_TRY(sequencing,
+             Sequencing::open(config.broker.node_id, config.broker.inter_broker_listener, *clock,
+                              executors->coordinator()));
+    log = sequencing->wrap(std::move(log), metrics);
+  }
   delay_log(config.broker.dev_latency, *clock, Rng(config.broker.dev_latency.seed + 1), log);
   snapshots.emplace(store, *log);
   return {};
@@ -214,6 +222,7 @@ void BrokerProcess::Parts::make_coordinator() {
                                               config.permissions, *coordinator, cores.size());
   coordinator->add_listener(*configs);
   coordinator->add_listener(waiters);
+  if (sequencing) sequencing->watch(*coordinator);
   coordinator->start();
   started_coordinator = coordinator.get();
 }
@@ -235,16 +244,18 @@ Task<void> BrokerProcess::Parts::become_ready() {
     failure.set(registered.error());
     co_return;
   }
-  serving = std::make_unique<Serving>(ServingParts{.config = config.broker,
-                                                   .clock = *clock,
-                                                   .rng = Rng::from_entropy(),
-                                                   .metrics = metrics,
-                                                   .cores = cores,
-                                                   .executor = executors->coordinator(),
-                                                   .store = store,
-                                                   .coordinator = *coordinator,
-                                                   .configs = *configs,
-                                                   .waiters = waiters});
+  serving = std::make_unique<Serving>(
+      ServingParts{.config = config.broker,
+                   .clock = *clock,
+                   .rng = Rng::from_entropy(),
+                   .metrics = metrics,
+                   .cores = cores,
+                   .executor = executors->coordinator(),
+                   .store = store,
+                   .coordinator = *coordinator,
+                   .shared_log = sequencing ? &sequencing->shared_log() : nullptr,
+                   .configs = *configs,
+                   .waiters = waiters});
   while (true) {
     Status started = co_await serving->start();
     if (started) break;

@@ -102,6 +102,7 @@ Serving::Serving(ServingParts given)
               .fetch_sessions = sessions_,
               .offset_lookup = lookup_,
               .groups = groups_,
+              .shared_log = parts_.shared_log,
               .tasks = answers_},
       dispatcher_(broker_) {
   parts_.coordinator.add_listener(groups_);

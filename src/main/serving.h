@@ -32,6 +32,7 @@ struct ServingParts {
   Executor executor;            // the coordinator's
   storage::ObjectStore& store;
   metadata::Coordinator& coordinator;
+  metadata::MetadataLog* shared_log;  // see broker::Broker
   broker::Configs& configs;
   fetch::Waiters& waiters;
 };

@@ -2,6 +2,7 @@
 // soon they see that one of them is gone. docs/adr/0013-idle-object-log.md has the arithmetic.
 #include "metadata/coordinator_harness.h"
 #include "metadata/log/object_log.h"
+#include "metadata/sequenced_log.h"
 #include "metadata/state/test_log.h"
 #include "storage/delayed_store.h"
 #include "storage/faulty_store.h"
@@ -101,14 +102,21 @@ TEST_F(ObjectClusterTest, AnIdleClusterCostsLittle) {
   RecordProperty("reads", static_cast<int>(reads() - reads_before));
 }
 
+constexpr storage::StoreLatency kRemote{.put = {.p50 = milliseconds(100), .p99 = milliseconds(300)},
+                                        .get = {.p50 = milliseconds(60), .p99 = milliseconds(200)}};
+constexpr storage::StoreLatency kLocal{.put = {.p50 = milliseconds(3), .p99 = milliseconds(9)},
+                                       .get = {.p50 = milliseconds(2), .p99 = milliseconds(6)}};
+
 // Writers on one log, with the store of the latency model.
 class ObjectWritersTest : public CoordinatorHarness {
  protected:
-  ObjectWritersTest() {
+  explicit ObjectWritersTest(const storage::StoreLatency& latency = kRemote)
+      : delayed_(std::make_unique<storage::MemoryStore>(clock_), clock_, latency, Rng(5)) {
     for (std::uint64_t i = 0; i < 3; ++i) {
       logs_.push_back(ObjectLog::open(store_, "memory:", clock_, context_.get_executor(),
                                       {.probe = false, .rng = Rng(i)})
                           .value());
+      writers_.push_back(logs_.back().get());
     }
   }
   ~ObjectWritersTest() override {
@@ -119,7 +127,7 @@ class ObjectWritersTest : public CoordinatorHarness {
   void append_by_turns(std::size_t count, Duration step) {
     TaskGroup appends;
     for (std::size_t i = 0; i < count; ++i) {
-      for (auto& log : logs_) {
+      for (MetadataLog* log : writers_) {
         appends.spawn(context_.get_executor(), append_one(*log));
         run_for(step);
       }
@@ -131,17 +139,14 @@ class ObjectWritersTest : public CoordinatorHarness {
     RecordProperty("puts", std::to_string(store_.calls(StoreOperation::kPut)));
   }
 
-  storage::DelayedStore delayed_{
-      std::make_unique<storage::MemoryStore>(clock_), clock_,
-      storage::StoreLatency{.put = {.p50 = milliseconds(100), .p99 = milliseconds(300)},
-                            .get = {.p50 = milliseconds(60), .p99 = milliseconds(200)}},
-      Rng(5)};
+  storage::DelayedStore delayed_;
   storage::FaultyStore store_{delayed_, clock_};
   std::vector<std::unique_ptr<ObjectLog>> logs_;
+  std::vector<MetadataLog*> writers_;  // what the entries are appended through
   std::vector<Duration> took_;
 
  private:
-  Task<void> append_one(ObjectLog& log) {
+  Task<void> append_one(MetadataLog& log) {
     const MonoTime began = clock_.now();
     auto appended = co_await log.append(Slice::copy_of("commit"), known_[&log]);
     EXPECT_TRUE(appended);
@@ -149,7 +154,7 @@ class ObjectWritersTest : public CoordinatorHarness {
     known_[&log] = appended->position;
   }
 
-  std::map<ObjectLog*, Position> known_;
+  std::map<MetadataLog*, Position> known_;
 };
 
 TEST_F(ObjectWritersTest, OnesThatSeldomMeetPayOneRequestEach) {
@@ -162,6 +167,150 @@ TEST_F(ObjectWritersTest, OnesThatAlwaysMeetTakeTurns) {
   append_by_turns(240, milliseconds(83));
   EXPECT_LE(took_[took_.size() / 2], milliseconds(1500));
   EXPECT_LE(took_.back(), seconds(10));
+}
+
+TEST_F(ObjectWritersTest, AReaderThatIsBehindReadsInParallel) {
+  constexpr Position kGroups = 50;
+  ASSERT_EQ(run(logs_[1]->tail()).value(), 0);
+  for (Position i = 0; i < kGroups; ++i) {
+    ASSERT_TRUE(run(logs_[0]->append(Slice::copy_of("entry"), i)));
+  }
+  const std::size_t gets = store_.calls(StoreOperation::kGet);
+  const std::size_t lists = store_.calls(StoreOperation::kList);
+  const MonoTime began = clock_.now();
+  EXPECT_EQ(run(logs_[1]->tail()).value(), kGroups);
+  // One after the other they take more than 3 s.
+  EXPECT_LE(clock_.now() - began, milliseconds(1300));
+  EXPECT_EQ(store_.calls(StoreOperation::kGet) - gets, kGroups + 1U);
+  EXPECT_EQ(store_.calls(StoreOperation::kList) - lists, 1U);
+  RecordProperty("took_ms", std::to_string((clock_.now() - began) / milliseconds(1)));
+  EXPECT_EQ(run(logs_[1]->read(0, 1_MiB))->size(), static_cast<std::size_t>(kGroups));
+}
+
+// A list costs twelve times what a GET does.
+TEST_F(ObjectWritersTest, AReaderThatIsNearlyThereListsNothing) {
+  ASSERT_EQ(run(logs_[1]->tail()).value(), 0);
+  for (Position i = 0; i < 3; ++i) {
+    ASSERT_TRUE(run(logs_[0]->append(Slice::copy_of("entry"), i)));
+  }
+  const std::size_t lists = store_.calls(StoreOperation::kList);
+  EXPECT_EQ(run(logs_[1]->tail()).value(), 3);
+  EXPECT_EQ(store_.calls(StoreOperation::kList), lists);
+}
+
+// As one broker asks another in the same network.
+class Neighbour final : public AppendCarrier {
+ public:
+  Neighbour(MetadataLog& log, Clock& clock) : log_(log), clock_(clock) {}
+
+  Task<Result<Appended>> carry(const BrokerImage&, Slice entry, Position known) override {
+    co_await clock_.sleep(milliseconds(1));
+    if (is_cut) co_return fail(ErrorCode::kUnavailable, "nobody there");
+    co_return co_await log_.append_for_another(std::move(entry), known);
+  }
+
+  bool is_cut = false;
+
+ private:
+  MetadataLog& log_;
+  Clock& clock_;
+};
+
+class SequencedWritersTest : public ObjectWritersTest {
+ protected:
+  explicit SequencedWritersTest(const storage::StoreLatency& latency = kRemote)
+      : ObjectWritersTest(latency), neighbour_(std::make_unique<Neighbour>(*logs_[0], clock_)) {
+    for (const std::size_t i : {1U, 2U}) {
+      auto log = std::make_unique<SequencedLog>(std::make_unique<Cable>(*logs_[i]), *neighbour_,
+                                                clock_, Rng(i), metrics_);
+      log->follow(std::make_shared<const BrokerImage>(BrokerImage{.id = 1, .epoch = 1}));
+      sequenced_.push_back(std::move(log));
+    }
+    writers_ = {logs_[0].get(), sequenced_[0].get(), sequenced_[1].get()};
+  }
+
+  MetricsRegistry metrics_;
+  std::unique_ptr<Neighbour> neighbour_;
+  std::vector<std::unique_ptr<SequencedLog>> sequenced_;
+};
+
+TEST_F(SequencedWritersTest, OneAppendsForAll) {
+  append_by_turns(240, milliseconds(83));
+  EXPECT_LE(took_[took_.size() / 2], milliseconds(400));
+  EXPECT_LE(took_.back(), seconds(2));
+  EXPECT_LE(store_.calls(StoreOperation::kPut), 400U);
+}
+
+TEST_F(SequencedWritersTest, EachAppendsForItselfWhenThatOneIsGone) {
+  neighbour_->is_cut = true;
+  append_by_turns(100, milliseconds(333));
+  EXPECT_LE(took_[took_.size() / 2], milliseconds(500));
+  EXPECT_LE(took_.back(), seconds(4));
+}
+
+// Whose GETs take longer than its PUTs.
+constexpr storage::StoreLatency kSlowToRead{
+    .put = {.p50 = milliseconds(10), .p99 = milliseconds(30)},
+    .get = {.p50 = milliseconds(45), .p99 = milliseconds(90)}};
+
+class SlowToReadTest : public SequencedWritersTest {
+ protected:
+  SlowToReadTest() : SequencedWritersTest(kSlowToRead) {}
+
+  Task<void> ask_for_tails(MetadataLog& log) {
+    while (!has_ended_) {
+      const MonoTime began = clock_.now();
+      EXPECT_TRUE(co_await log.tail());
+      tails_.push_back(clock_.now() - began);
+      co_await clock_.sleep(milliseconds(250));
+    }
+  }
+
+  bool has_ended_ = false;
+  std::vector<Duration> tails_;
+};
+
+// There is always one more group, and one who follows the log looks again and again.
+TEST_F(SlowToReadTest, TheEndIsFoundWhileAnotherWritesAllTheTime) {
+  TaskGroup asking;
+  constexpr Position kFar = 1'000'000;
+  asking.spawn(context_.get_executor(), logs_[1]->wait_past(kFar, clock_.now() + seconds(20)));
+  asking.spawn(context_.get_executor(), ask_for_tails(*logs_[1]));
+  append_by_turns(600, milliseconds(11));
+  has_ended_ = true;
+  run(asking.join());
+  std::ranges::sort(tails_);
+  EXPECT_GE(tails_.size(), 20U);
+  EXPECT_LE(tails_.back(), seconds(1));
+  RecordProperty("tail_p50_ms", std::to_string(tails_[tails_.size() / 2] / milliseconds(1)));
+  RecordProperty("tail_max_ms", std::to_string(tails_.back() / milliseconds(1)));
+}
+
+class NearSequencedWritersTest : public SequencedWritersTest {
+ protected:
+  NearSequencedWritersTest() : SequencedWritersTest(kLocal) {}
+};
+
+// Each group is a GET for every other broker, which would not keep up with hundreds a second.
+TEST_F(NearSequencedWritersTest, EntriesGatherOnAFastStore) {
+  append_by_turns(300, milliseconds(2));
+  EXPECT_LE(took_[took_.size() / 2], milliseconds(35));
+  EXPECT_LE(took_.back(), milliseconds(80));
+  EXPECT_LE(store_.calls(StoreOperation::kPut), 100U);
+}
+
+// The one that appends for another sees nothing of it in the log.
+TEST_F(NearSequencedWritersTest, EntriesOfOneOtherGather) {
+  writers_ = {sequenced_[0].get()};
+  append_by_turns(300, milliseconds(6));
+  EXPECT_LE(store_.calls(StoreOperation::kPut), 100U);
+}
+
+TEST_F(NearSequencedWritersTest, OneThatIsAloneDoesNotWait) {
+  writers_ = {logs_[0].get()};
+  append_by_turns(100, milliseconds(20));
+  EXPECT_EQ(store_.calls(StoreOperation::kPut), 100U);
+  EXPECT_LE(took_.back(), milliseconds(25));
 }
 
 TEST_F(ObjectClusterTest, ADeadBrokerIsNoticedInItsSession) {

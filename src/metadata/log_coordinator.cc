@@ -30,6 +30,7 @@ LogCoordinator::LogCoordinator(MetadataLog& log, SnapshotStore* snapshots, Clock
       rng_(rng),
       executor_(std::move(executor)),
       options_(std::move(options)),
+      incarnation_rng_(options_.incarnations),
       replayer_(log),
       appender_(log, replayer_, clock, Rng(rng_.next()), appender_options(options_)),
       membership_(options_.broker_id, options_.membership) {
@@ -124,7 +125,7 @@ Task<Status> LogCoordinator::replay_to_tail() {
 
 Task<Status> LogCoordinator::register_once() {
   constexpr std::size_t kRemembered = 100;
-  const Uuid incarnation = Uuid::from_random(rng_.next(), rng_.next());
+  const Uuid incarnation = Uuid::from_random(incarnation_rng_.next(), incarnation_rng_.next());
   incarnations_.push_back(incarnation);
   if (incarnations_.size() > kRemembered) incarnations_.pop_front();
   WEIR_CO_TRY(Uuid cluster_id,

@@ -33,6 +33,9 @@ struct LogCoordinatorOptions {
   // fails.
   Duration poll_interval = std::chrono::milliseconds(500);
   MetricsRegistry* metrics = nullptr;  // null: nothing is counted
+  // Draws incarnations and nothing else: they are secrets among brokers (broker/append_proof.h),
+  // and what clients see of another source might give its state away.
+  Rng incarnations = Rng::from_entropy();
 };
 
 class LogCoordinator final : public Coordinator {
@@ -98,6 +101,7 @@ class LogCoordinator final : public Coordinator {
   Rng rng_;
   const Executor executor_;
   const LogCoordinatorOptions options_;
+  Rng incarnation_rng_;
   Replayer replayer_;
   Appender appender_;
   std::optional<Snapshotter> snapshotter_;

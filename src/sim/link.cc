@@ -1,15 +1,11 @@
 #include "sim/link.h"
 
 namespace weir::sim {
-namespace {
-
-constexpr Duration kTimeout = std::chrono::seconds(10);
-
-}  // namespace
-
-Link::Link(World& world, Machine& client, const Weather& weather, std::vector<SimNode*> nodes)
+Link::Link(World& world, Machine& client, const Weather& weather, std::vector<SimNode*> nodes,
+           Duration patience)
     : client_(client),
       weather_(weather),
+      patience_(patience),
       nodes_(std::move(nodes)),
       rng_(world.fork()),
       node_(nodes_.front()) {
@@ -37,9 +33,10 @@ void Link::choose(BrokerId id) {
 
 bool Link::connect() {
   if (weather_.cut(node_->id()).clients) return false;
-  if (connection_ && process_ == node_->process()) return true;
-  process_ = node_->process();
-  connection_ = process_ ? process_->connect() : nullptr;
+  const std::shared_ptr<SimProcess> process = node_->process();
+  if (connection_ && process && process == process_.lock()) return true;
+  process_ = process;
+  connection_ = process ? process->connect() : nullptr;
   connection_id_ = rng_.next();
   return connection_ != nullptr;
 }
@@ -50,7 +47,7 @@ Task<Result<Slice>> Link::exchange(Slice frame) {
     co_return fail(ErrorCode::kUnavailable, "nobody listens");
   }
   const std::shared_ptr<ServerConnection> connection = connection_;
-  const std::shared_ptr<SimProcess> process = process_;
+  const std::shared_ptr<SimProcess> process = process_.lock();
   last_arrival_ =
       std::max(last_arrival_, client_.clock().now() + draw_delay(rng_, weather_.faults.network));
   const BrokerId broker = node_->id();
@@ -58,7 +55,7 @@ Task<Result<Slice>> Link::exchange(Slice frame) {
   co_await client_.clock().sleep(last_arrival_ - client_.clock().now());
   if (breaks || weather_.cut(broker).clients) connection->close();
   ServerConnection::Reply reply;
-  auto timer = client_.clock().call_after(kTimeout, client_.executor(), [reply]() mutable {
+  auto timer = client_.clock().call_after(patience_, client_.executor(), [reply]() mutable {
     reply.set(fail(ErrorCode::kTimeout, "no answer in time"));
   });
   connection->send(process->dispatcher(), std::move(frame), reply);

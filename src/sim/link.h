@@ -9,7 +9,9 @@ namespace weir::sim {
 
 class Link {
  public:
-  Link(World& world, Machine& client, const Weather& weather, std::vector<SimNode*> nodes);
+  // `patience`: for an answer.
+  Link(World& world, Machine& client, const Weather& weather, std::vector<SimNode*> nodes,
+       Duration patience = std::chrono::seconds(10));
 
   // The next call goes to another node, one that is ready if there is any.
   void choose();
@@ -17,6 +19,11 @@ class Link {
   // Told apart for as long as the world lives: a process and this connection to it.
   [[nodiscard]] std::uint64_t connection() const { return connection_id_; }
   [[nodiscard]] BrokerId broker() const { return node_->id(); }
+
+  // True: somebody listens.
+  bool connect();
+  // A request's frame and its answer's, both without their size. Errors as of call().
+  Task<Result<Slice>> exchange(Slice frame);
 
   // One request and its response. Errors: kTimeout (lost, or too slow), kUnavailable (no process,
   // or the connection broke). `outcome` of both is unknown.
@@ -30,15 +37,14 @@ class Link {
   }
 
  private:
-  Task<Result<Slice>> exchange(Slice frame);
-  bool connect();
-
   Machine& client_;
   const Weather& weather_;
+  const Duration patience_;
   std::vector<SimNode*> nodes_;
   Rng rng_;
   SimNode* node_;
-  std::shared_ptr<SimProcess> process_;
+  // Not kept alive: processes have links to each other.
+  std::weak_ptr<SimProcess> process_;
   std::shared_ptr<ServerConnection> connection_;
   std::uint64_t connection_id_ = 0;
   MonoTime last_arrival_{};

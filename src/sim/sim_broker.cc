@@ -23,12 +23,14 @@ T checked(Result<T> result) {
 }
 
 metadata::LogCoordinatorOptions coordinator_options(const config::BrokerConfig& config,
-                                                    const NodeLimits& limits) {
+                                                    const NodeLimits& limits,
+                                                    std::uint64_t process) {
   metadata::LogCoordinatorOptions options{.broker_id = config.node_id,
                                           .endpoints = {},
                                           .rack = config.rack,
                                           .appender = limits.appender,
-                                          .snapshots = {}};
+                                          .snapshots = {},
+                                          .incarnations = Rng(process)};
   options.endpoints.push_back({.listener = "PLAINTEXT",
                                .host = "sim",
                                .port = 9000 + config.node_id,
@@ -39,13 +41,6 @@ metadata::LogCoordinatorOptions coordinator_options(const config::BrokerConfig& 
                         .heartbeat_interval = milliseconds(config.metadata.heartbeat_interval_ms),
                         .return_time = milliseconds(config.metadata.session_timeout_ms / 4)};
   return options;
-}
-
-std::unique_ptr<metadata::ObjectLog> open_log(storage::ObjectStore& store, World& world,
-                                              Machine& machine) {
-  return checked(metadata::ObjectLog::open(store, "the simulated store", machine.clock(),
-                                           machine.executor(),
-                                           {.probe = false, .rng = world.fork()}));
 }
 
 }  // namespace
@@ -118,16 +113,19 @@ SimProcess::SimProcess(Outside outside, std::uint64_t number, Machine& machine,
       raw_store_(outside, {config_.node_id, number, machine.clock()}),
       store_(raw_store_, machine.clock(), outside.world.fork(), limits.retries),
       shared_log_(outside, {config_.node_id, number, machine.clock()}),
-      object_log_(outside.log_in_store ? open_log(raw_store_, outside.world, machine) : nullptr),
-      log_(object_log_ ? static_cast<metadata::MetadataLog&>(*object_log_) : shared_log_),
+      store_log_(outside.log_in_store
+                     ? std::make_unique<StoreLog>(outside, raw_store_, machine, config_.node_id)
+                     : nullptr),
+      log_(store_log_ ? store_log_->log() : shared_log_),
       snapshots_(store_, log_) {
   coordinator_ = std::make_unique<metadata::LogCoordinator>(
       log_, &snapshots_, machine.clock(), outside.world.fork(), machine.executor(),
-      machine.executor(), coordinator_options(config_, limits));
+      machine.executor(), coordinator_options(config_, limits, number));
   configs_ = std::make_unique<broker::Configs>(layers_, config_, kMachine,
                                                config::Permissions{true}, *coordinator_, 1);
   coordinator_->add_listener(*configs_);
   coordinator_->add_listener(waiters_);
+  if (store_log_) store_log_->watch(*coordinator_);
 }
 
 SimProcess::~SimProcess() = default;
@@ -142,16 +140,18 @@ Task<void> SimProcess::run() {
     failure_ = registered.error();
     co_return;
   }
-  serving_ = std::make_unique<Serving>(ServingParts{.config = config_,
-                                                    .clock = machine_.clock(),
-                                                    .rng = outside_.world.fork(),
-                                                    .metrics = metrics_,
-                                                    .cores = {machine_.executor()},
-                                                    .executor = machine_.executor(),
-                                                    .store = store_,
-                                                    .coordinator = *coordinator_,
-                                                    .configs = *configs_,
-                                                    .waiters = waiters_});
+  serving_ = std::make_unique<Serving>(
+      ServingParts{.config = config_,
+                   .clock = machine_.clock(),
+                   .rng = outside_.world.fork(),
+                   .metrics = metrics_,
+                   .cores = {machine_.executor()},
+                   .executor = machine_.executor(),
+                   .store = store_,
+                   .coordinator = *coordinator_,
+                   .shared_log = store_log_ ? &store_log_->shared_log() : nullptr,
+                   .configs = *configs_,
+                   .waiters = waiters_});
   while (!tasks_.stopping()) {
     if (co_await serving_->start()) break;
     co_await tasks_.sleep(machine_.clock(), milliseconds(500));
@@ -175,6 +175,7 @@ void SimProcess::cut() {
   is_ready_ = false;
   raw_store_.cut();
   shared_log_.cut();
+  if (store_log_) store_log_->cut();
   for (auto& connection : connections_) connection->close();
 }
 

@@ -4,10 +4,10 @@
 #pragma once
 #include "config/broker_config.h"
 #include "main/serving.h"
-#include "metadata/log/object_log.h"
 #include "metadata/log_coordinator.h"
 #include "sim/sim_log.h"
 #include "sim/sim_store.h"
+#include "sim/store_log.h"
 #include "storage/retrying_store.h"
 
 #include <memory>
@@ -90,7 +90,7 @@ class SimProcess {
   SimStore raw_store_;
   storage::RetryingStore store_;
   SimLog shared_log_;
-  std::unique_ptr<metadata::ObjectLog> object_log_;  // null: shared_log_
+  std::unique_ptr<StoreLog> store_log_;  // null: shared_log_
   metadata::MetadataLog& log_;
   metadata::SnapshotStore snapshots_;
   fetch::Waiters waiters_{1};

@@ -10,6 +10,8 @@
 namespace weir::sim {
 
 // What all brokers share. Owned by the simulation.
+class SimNode;
+
 struct Outside {
   World& world;
   const Weather& weather;
@@ -18,7 +20,8 @@ struct Outside {
   storage::ObjectStore& store;
   metadata::MetadataLog& log;
   Witness& witness;
-  bool log_in_store = false;  // each broker has a log in `store`, and `log` is not used
+  const std::vector<SimNode*>& nodes;  // all, when the first one starts
+  bool log_in_store = false;           // each broker has a log in `store`, and `log` is not used
 };
 
 // A broker process, as what is outside of it knows it.

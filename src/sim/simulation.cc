@@ -49,6 +49,7 @@ void ClusterRun::add_nodes(const NodeSettings& settings) {
                         .store = store_,
                         .log = log_,
                         .witness = witness_,
+                        .nodes = parts_.nodes,
                         .log_in_store = options_.log_in_store};
   for (int i = 1; i <= options_.brokers; ++i) {
     const double rate = 1 + settings.clock_drift * (2 * rng_.unit() - 1);

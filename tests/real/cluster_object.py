@@ -45,6 +45,14 @@ class ClusterObject(torture.Torture):
                     made[found[1]] += int(value)
         return made
 
+    def carried(self):
+        """How many appends of the brokers another one made for them."""
+        name = 'weir_metadata_carried_appends_total{outcome="appended"}'
+        return sum(node.broker.metrics().get(name, 0) for node in self.cluster.nodes)
+
+    def test_2_one_appends_for_all(self):
+        self.assertGreater(self.carried(), 0)
+
     def test_0_idle(self):
         """Ten PUTs and a hundred GETs a minute, and nothing else."""
         time.sleep(20)

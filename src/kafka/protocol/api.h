@@ -1,5 +1,6 @@
 // The APIs of the Kafka protocol: key, name, versions. The table is generated from the schemas; it
-// holds every API that a client may send to a broker, served or not. Values, thread-agnostic.
+// holds every API that a client may send to a broker, served or not, and Weir's own between
+// brokers. Values, thread-agnostic.
 #pragma once
 #include "kafka/protocol/message.h"
 #include "kafka/protocol/messages/api_key.h"
@@ -23,8 +24,9 @@ struct ApiInfo {
   VersionRange versions;               // that the codec knows
   std::int16_t flexible_from;          // kNeverFlexible: no version is
   std::optional<VersionRange> served;  // that the broker answers
-  std::int16_t advertised_from;  // the first version in ApiVersions; KAFKA-18659 wants one below
-                                 // served for Produce
+  // The first version in ApiVersions; KAFKA-18659 wants one below served for Produce. Nothing: not
+  // named there, for it is between brokers.
+  std::optional<std::int16_t> advertised_from;
 
   [[nodiscard]] bool is_flexible(std::int16_t version) const { return version >= flexible_from; }
   // The versions of the headers around a body: 1 or 2 for requests, 0 or 1 for responses. The

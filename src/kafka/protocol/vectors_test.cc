@@ -57,11 +57,19 @@ const MessageCheck& find_check(std::string_view name) {
   return by_name->at(name);
 }
 
+// The Java library does not know what Weir's brokers say to each other.
+bool is_of_kafka(const MessageCheck& check) {
+  return std::ranges::none_of(all_apis(), [&](const ApiInfo& api) {
+    return !api.advertised_from && check.name.starts_with(api.name);
+  });
+}
+
 TEST(Vectors, MessagesOfTheJavaLibrary) {
   std::vector<Row> rows = read_rows("messages-4.4.0.tsv");
   std::size_t versions = 0;
   for (const MessageCheck& check : message_checks()) {
-    versions += static_cast<std::size_t>(check.max_version - check.min_version + 1);
+    if (is_of_kafka(check))
+      versions += static_cast<std::size_t>(check.max_version - check.min_version + 1);
   }
   ASSERT_EQ(rows.size(), versions);  // every message and version that we have
   for (const Row& row : rows) {

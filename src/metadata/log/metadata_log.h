@@ -56,6 +56,11 @@ class MetadataLog {
 
   // Appends atomically. One call commits and brings what others appended since `known`.
   virtual Task<Result<Appended>> append(Slice entry, Position known) = 0;
+  // The same with the entry of a broker that handed it to this one (metadata/sequenced_log.h): a
+  // log whose writers compete learns from it that there are others.
+  virtual Task<Result<Appended>> append_for_another(Slice entry, Position known) {
+    return append(std::move(entry), known);
+  }
   // Entries after `after`, in order, together at most `limit` bytes and never fewer than one if
   // there is one. They may be fewer than there are: only an empty answer tells that `after` is the
   // end. kNotFound: trimmed, start from a snapshot.

@@ -30,7 +30,14 @@ Task<Result<Appended>> ObjectLog::append(Slice entry, Position known) {
   WEIR_CO_CHECK(check_entry(entry));
   WEIR_CO_CHECK(check_position(known));
   co_return co_await worker_->perform<Result<Appended>>(
-      [&] { return worker_->append(std::move(entry), known); });
+      [&] { return worker_->append(std::move(entry), known, Worker::Whose::kOwn); });
+}
+
+Task<Result<Appended>> ObjectLog::append_for_another(Slice entry, Position known) {
+  WEIR_CO_CHECK(check_entry(entry));
+  WEIR_CO_CHECK(check_position(known));
+  co_return co_await worker_->perform<Result<Appended>>(
+      [&] { return worker_->append(std::move(entry), known, Worker::Whose::kAnothers); });
 }
 
 Task<Result<std::vector<LogEntry>>> ObjectLog::read(Position after, ByteCount limit) {

@@ -40,6 +40,7 @@ class ObjectLog final : public MetadataLog {
   ~ObjectLog() override;
 
   Task<Result<Appended>> append(Slice entry, Position known) override;
+  Task<Result<Appended>> append_for_another(Slice entry, Position known) override;
   Task<Result<std::vector<LogEntry>>> read(Position after, ByteCount limit) override;
   Task<Result<Position>> tail() override;
   Task<void> wait_past(Position position, MonoTime deadline) override;

@@ -28,10 +28,13 @@ using Upto = ObjectChain::Upto;
 
 constexpr storage::PutOptions kIfAbsent{.if_absent = true};
 
-// After a group a writer waits for as long as it took, if there are others: who lost against it is
+// After a group a writer waits for as long as it took, if it met another's: who lost against it is
 // behind it by up to a request and would lose again and again, since both make two requests for a
 // position. Others show themselves with heartbeats.
 constexpr Duration kLongestRest = milliseconds(500);
+// At least for so long it waits when it appends for others, so that entries gather: each group is a
+// GET for every other broker, and on a store that answers at once they would not keep up.
+constexpr Duration kGatheringRest = milliseconds(20);
 constexpr Duration kOthersShow = std::chrono::minutes(1);
 
 // Of others' groups that a writer met, before it looks for the mark.
@@ -104,7 +107,8 @@ Task<Status> ObjectLog::Worker::find_any() {
       fmt::format("{} holds no metadata log: give the store that a broker wrote to", where_));
 }
 
-Task<Result<Appended>> ObjectLog::Worker::append(Slice entry, Position known) {
+Task<Result<Appended>> ObjectLog::Worker::append(Slice entry, Position known, Whose whose) {
+  if (whose == Whose::kAnothers) carried_ = clock_.now();
   OneShot<Result<Appended>> done;
   WEIR_CO_CHECK(queue_.push({std::move(entry), known, done}));
   if (!std::exchange(writing_, true)) group_.spawn(executor_, write_groups());
@@ -183,14 +187,18 @@ Task<Status> ObjectLog::Worker::write_some(Pending& group) {
     unchecked.clear();
     if (!own) continue;
     looked_ = clock_.now();
-    if (looked_ - met_ < kOthersShow) {
-      rest_until_ = looked_ + std::min(looked_ - began, kLongestRest);
-    }
+    rest_until_ = looked_ + rest_after(looked_ - began);
     co_await answer_appends(group, count, first);
     co_return Status();
   }
   co_return fail(ErrorCode::kUnavailable,
                  "metadata log: the object store holds back what it says is there");
+}
+
+Duration ObjectLog::Worker::rest_after(Duration group) const {
+  const MonoTime since = clock_.now() - kOthersShow;
+  return std::max(met_ > since ? std::min(group, kLongestRest) : Duration::zero(),
+                  carried_ > since ? kGatheringRest : Duration::zero());
 }
 
 Task<void> ObjectLog::Worker::answer_appends(Pending& group, std::size_t count, Position first) {

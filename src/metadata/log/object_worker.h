@@ -39,7 +39,8 @@ class ObjectLog::Worker {
   }
 
   // There:
-  Task<Result<Appended>> append(Slice entry, Position known);
+  enum class Whose { kOwn, kAnothers };
+  Task<Result<Appended>> append(Slice entry, Position known, Whose whose);
   Task<Result<std::vector<LogEntry>>> read(Position after, ByteCount limit);
   Task<Result<Position>> tail();
   Task<Result<SnapshotRef>> latest_snapshot();
@@ -67,6 +68,8 @@ class ObjectLog::Worker {
                                                            std::vector<Slice> entries);
   // Writes a beginning of `group`, which is taken off it.
   Task<Status> write_some(Pending& group);
+  // How long to wait after a group that took so long.
+  [[nodiscard]] Duration rest_after(Duration group) const;
   Task<void> answer_appends(Pending& group, std::size_t count, Position first);
   // All numbers under a prefix, in order.
   Task<Result<std::vector<Position>>> numbers(std::string_view prefix);
@@ -91,9 +94,10 @@ class ObjectLog::Worker {
   ObjectChain chain_;
   AppendQueue queue_;
   bool writing_ = false;
-  Uuid writer_;                           // of the group that was written last
-  MonoTime looked_;                       // when this end was the end
-  MonoTime met_{-std::chrono::hours(1)};  // when another's group was met
+  Uuid writer_;                               // of the group that was written last
+  MonoTime looked_;                           // when this end was the end
+  MonoTime met_{-std::chrono::hours(1)};      // when another's group was met
+  MonoTime carried_{-std::chrono::hours(1)};  // when another's entry was handed over
   MonoTime rest_until_;
 };
 

@@ -97,6 +97,13 @@ class Emitted(unittest.TestCase):
         api = unit(head + "\nrequest\nresponse").api
         self.assertIn('{ApiKey::kA, "A", {0, 3}, 2, VersionRange{1, 3}, 0},', emit_table([api]))
 
+    def test_api_between_brokers(self):
+        head = "api A key 1 versions 0 flexible 0+ served 0 advertised-from "
+        api = unit(head + "none\nrequest\nresponse").api
+        self.assertIn("VersionRange{0, 0}, std::nullopt},", emit_table([api]))
+        with self.assertRaisesRegex(SchemaError, "advertised-from nobody is neither a version nor none"):
+            unit(head + "nobody\nrequest\nresponse")
+
 
 if __name__ == "__main__":
     unittest.main()

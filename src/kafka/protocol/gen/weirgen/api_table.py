@@ -36,8 +36,6 @@ def _row(api):
     served = "std::nullopt"
     if api.served:
         served = f"VersionRange{{{api.served.low}, {api.served.high}}}"
-    first = api.advertised_from
-    if first is None:
-        first = api.served.low if api.served else api.versions.low
+    first = "std::nullopt" if api.advertised_from is None else api.advertised_from
     versions = f"{{{api.versions.low}, {api.versions.high}}}"
     return f'ApiKey::k{api.name}, "{api.name}", {versions}, {flexible}, {served}, {first}'

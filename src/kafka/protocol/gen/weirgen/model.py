@@ -165,6 +165,14 @@ def _versions(line, found):
     return versions, flexible
 
 
+def _first_advertised(line, found, served):
+    """The first version that ApiVersions names; nothing: it does not name the API."""
+    word = found.get("advertised-from", str(served.low))
+    if word != "none" and not word.isdigit():
+        raise line.error(f"advertised-from {word} is neither a version nor none")
+    return None if word == "none" else int(word)
+
+
 def _build_api(unit, parsed, line, bodies):
     words = line.text.split()
     found = _attributes(line, words[2:], ("key", "versions", "flexible", "served", "advertised-from"))
@@ -172,7 +180,7 @@ def _build_api(unit, parsed, line, bodies):
     served = _range(line, found["served"], "served") if "served" in found else None
     if served and (served.low < versions.low or served.high is None or served.high > versions.high):
         raise line.error(f"served {served} is not within versions {versions}")
-    first = int(found["advertised-from"]) if "advertised-from" in found else None
+    first = _first_advertised(line, found, served or versions)
     api = Api(words[1], int(found["key"]), versions, flexible, served, first, parsed.doc)
     if [b.text for b in bodies] != ["request", "response"]:
         raise line.error("an api is followed by its request and its response")

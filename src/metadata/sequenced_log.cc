@@ -1,0 +1,89 @@
+#include "metadata/sequenced_log.h"
+
+#include "runtime/log.h"
+
+#include <algorithm>
+
+namespace weir::metadata {
+namespace {
+
+// A larger entry fills a group by itself; to send it to another broker first would gain nothing.
+constexpr ByteCount kCarriedMax = 1_MiB;
+
+// After an append that was not handed over, and after one whose outcome is unknown: that one held
+// this broker up for as long as the carrier waits, and is looked for in the log.
+constexpr Duration kRefusedRest = std::chrono::seconds(1);
+constexpr Duration kUnknownRest = std::chrono::seconds(10);
+constexpr Duration kLongestRest = std::chrono::seconds(60);
+
+constexpr const char* kMetric = "weir_metadata_carried_appends_total";
+constexpr const char* kHelp =
+    "Appends to the log in the object store that went through the broker that writes for all.";
+
+}  // namespace
+
+SequencedLog::SequencedLog(std::unique_ptr<MetadataLog> inner, AppendCarrier& carrier, Clock& clock,
+                           Rng rng, MetricsRegistry& metrics)
+    : inner_(std::move(inner)),
+      carrier_(carrier),
+      clock_(clock),
+      carried_(metrics.counter(kMetric, kHelp, {{"outcome", "appended"}})),
+      refused_(metrics.counter(kMetric, kHelp, {{"outcome", "refused"}})),
+      unknown_(metrics.counter(kMetric, kHelp, {{"outcome", "unknown"}})),
+      refused_backoff_(kRefusedRest, kLongestRest),
+      unknown_backoff_(kUnknownRest, kLongestRest),
+      rng_(rng) {}
+
+void SequencedLog::follow(std::shared_ptr<const BrokerImage> sequencer) {
+  std::lock_guard lock(mutex_);
+  sequencer_ = std::move(sequencer);
+  rest_until_ = {};
+  refused_backoff_.reset();
+  unknown_backoff_.reset();
+}
+
+std::shared_ptr<const BrokerImage> SequencedLog::sequencer() const {
+  std::lock_guard lock(mutex_);
+  return clock_.now() < rest_until_ ? nullptr : sequencer_;
+}
+
+void SequencedLog::carried(const Status& status) {
+  std::lock_guard lock(mutex_);
+  if (status) {
+    carried_.add();
+    refused_backoff_.reset();
+    unknown_backoff_.reset();
+    return;
+  }
+  const bool is_refused = status.error().code == ErrorCode::kUnavailable;
+  (is_refused ? refused_ : unknown_).add();
+  rest_until_ = clock_.now() + (is_refused ? refused_backoff_ : unknown_backoff_).next(rng_);
+  log::warn("metadata.sequencer.failed", {{"error", status.error()}});
+}
+
+Task<Result<Appended>> SequencedLog::append(Slice entry, Position known) {
+  if (auto to = sequencer(); to && entry.size() <= kCarriedMax) {
+    auto appended = co_await carrier_.carry(*to, entry, known);
+    carried(appended ? Status() : std::unexpected(appended.error()));
+    if (appended || appended.error().code != ErrorCode::kUnavailable) co_return appended;
+  }
+  co_return co_await inner_->append(std::move(entry), known);
+}
+
+const BrokerImage* sequencer_of(const ClusterImage& cluster) {
+  auto oldest = std::ranges::min_element(cluster.brokers, {},
+                                         [](const auto& broker) { return broker.second.epoch; });
+  return oldest == cluster.brokers.end() ? nullptr : &oldest->second;
+}
+
+void SequencerWatch::on_image_changed() {
+  const auto image = coordinator_.image();
+  const BrokerImage* broker = sequencer_of(*image);
+  const BrokerEpoch epoch = broker == nullptr ? -1 : broker->epoch;
+  if (epoch == followed_) return;
+  followed_ = epoch;
+  if (broker != nullptr && broker->id == self_) broker = nullptr;
+  log_.follow(broker == nullptr ? nullptr : std::make_shared<const BrokerImage>(*broker));
+}
+
+}  // namespace weir::metadata
