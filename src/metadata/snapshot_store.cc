@@ -225,7 +225,8 @@ Task<Result<PrunedSnapshots>> SnapshotStore::prune() {
   std::unordered_set<std::string> named;
   for (const auto& [key, position] : keys.manifests) {
     auto manifest = co_await read_manifest(store_, key);
-    if (!manifest && manifest.error().code == ErrorCode::kNotFound) continue;
+    // Another prunes, for a later snapshot that may share what this manifest named.
+    if (!manifest && manifest.error().code == ErrorCode::kNotFound) co_return pruned;
     if (!manifest) co_return std::unexpected(std::move(manifest).error());
     for (const SnapshotChunk& chunk : manifest->chunks) named.insert(chunk_key(chunk));
   }

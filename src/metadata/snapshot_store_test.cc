@@ -286,6 +286,49 @@ TEST_F(SnapshotStoreTest, AnotherMayWriteAtAnyMomentOfAPruning) {
   EXPECT_GT(at, 4U);
 }
 
+// And both: others go on from snapshot to snapshot, and delete those that the pruner has just seen.
+TEST_F(SnapshotStoreTest, OthersMayWriteAndPruneAtAnyMomentOfAPruning) {
+  std::size_t at = 1;
+  for (bool reached = true; reached; ++at) {
+    storage::MemoryStore objects(clock_);
+    storage::FaultyStore slow(objects, clock_);
+    MemoryLog log(clock_);
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(run(log.append(Slice::copy_of("x"), 1000)));
+    SnapshotStore other(objects, log);
+    SnapshotStore pruner(slow, log);
+    Snapshot base;
+    auto write_next = [&](boost::asio::io_context& loop) {
+      const bool is_first = base.ref.manifest_key.empty();
+      auto out = run_task(
+          loop, other.write(base.ref.position + 10, 1,
+                            sources({{"shared", "s"}}, is_first ? std::set<std::string>()
+                                                                : std::set<std::string>{"shared"}),
+                            base));
+      ASSERT_TRUE(out) << out.error().to_string();
+      base = out->snapshot;
+    };
+    for (int i = 0; i < 3; ++i) write_next(loop_);
+    reached = false;
+    slow.set_plan([&](const StoreCall& call) {
+      if (call.number != at) return StoreFault();
+      reached = true;
+      boost::asio::io_context loop;
+      for (int i = 0; i < 2; ++i) {
+        write_next(loop);
+        EXPECT_TRUE(run_task(loop, other.prune()));
+      }
+      return StoreFault();
+    });
+    // Overtaken before it began: the snapshot that it was told of is gone.
+    auto pruned = run(pruner.prune());
+    if (!pruned) EXPECT_EQ(pruned.error().code, ErrorCode::kNotFound) << pruned.error().to_string();
+    auto latest = run(other.load_latest());
+    ASSERT_TRUE(latest) << "call " << at << ": " << latest.error().to_string();
+    EXPECT_EQ(latest->chunks.size(), 1U);
+  }
+  EXPECT_GT(at, 4U);
+}
+
 // A writer that was overtaken and lost its chunks to a pruner is told, so that it does not share
 // them with its next one.
 TEST_F(SnapshotStoreTest, AnOvertakenWriterHasNoBase) {
