@@ -15,7 +15,7 @@ LOOK_SECONDS, FENCING_SECONDS = 4, 4
 
 class ClusterObject(torture.Torture):
     log_in_store = True
-    # The others are for ./dev torture --object: not after each of them do all clients go on within a minute.
+    # What is special where the log is in the store, too; ./dev torture --object does the others.
     names = ("broker-killed", "broker-paused", "store-frozen", "store-lost-puts", "store-unavailable")
     # Longer than a session.
     seconds = {"broker-killed": 40, "broker-paused": 40}
