@@ -4,6 +4,7 @@
 #include "broker/append_for_others.h"
 #include "broker/append_proof.h"
 #include "kafka/protocol/frame.h"
+#include "metadata/log/forwarding_log.h"
 #include "metadata/log/memory_log.h"
 #include "runtime/test_loop.h"
 
@@ -83,6 +84,24 @@ TEST_F(EntryCarrierTest, AnEntryArrivesAndBringsTheOthers) {
   EXPECT_EQ(as_text(appended->entries[0].bytes.bytes()), "second");
   EXPECT_EQ(appended->entries[1].position, 3);
   EXPECT_EQ(as_text(appended->entries[1].bytes.bytes()), "third");
+}
+
+class CountingLog final : public metadata::ForwardingLog {
+ public:
+  using ForwardingLog::ForwardingLog;
+  Task<Result<Appended>> append_for_another(Slice entry, metadata::Position known) override {
+    ++for_others;
+    return ForwardingLog::append_for_another(std::move(entry), known);
+  }
+  int for_others = 0;
+};
+
+// Else it would leave them no time to read what it writes.
+TEST_F(EntryCarrierTest, TheLogIsToldThatTheEntryIsAnothers) {
+  CountingLog log(std::make_unique<MemoryLog>(clock_));
+  peer_.append_to = &log;
+  ASSERT_TRUE(carry("entry"));
+  EXPECT_EQ(log.for_others, 1);
 }
 
 TEST_F(EntryCarrierTest, WhoCannotReadTheLogAppendsNothing) {

@@ -149,7 +149,7 @@ Status BrokerProcess::Parts::open_log() {
                                         .store = &metered_store,
                                         .executor = executors->coordinator(),
                                         .store_url = config.broker.object_store_url}));
-  if (config.broker.metadata.log_url.reveal().starts_with("object:")) {
+  if (metadata::is_log_in_store(config.broker.metadata.log_url.reveal())) {
     WEIR_TRY(sequencing,
              Sequencing::open(config.broker.node_id, config.broker.inter_broker_listener, *clock,
                               executors->coordinator()));

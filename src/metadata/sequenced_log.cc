@@ -24,7 +24,7 @@ constexpr const char* kHelp =
 
 SequencedLog::SequencedLog(std::unique_ptr<MetadataLog> inner, AppendCarrier& carrier, Clock& clock,
                            Rng rng, MetricsRegistry& metrics)
-    : inner_(std::move(inner)),
+    : ForwardingLog(std::move(inner)),
       carrier_(carrier),
       clock_(clock),
       carried_(metrics.counter(kMetric, kHelp, {{"outcome", "appended"}})),
@@ -67,7 +67,7 @@ Task<Result<Appended>> SequencedLog::append(Slice entry, Position known) {
     carried(appended ? Status() : std::unexpected(appended.error()));
     if (appended || appended.error().code != ErrorCode::kUnavailable) co_return appended;
   }
-  co_return co_await inner_->append(std::move(entry), known);
+  co_return co_await below().append(std::move(entry), known);
 }
 
 const BrokerImage* sequencer_of(const ClusterImage& cluster) {

@@ -9,6 +9,7 @@
 #pragma once
 #include "metadata/append_carrier.h"
 #include "metadata/coordinator.h"
+#include "metadata/log/forwarding_log.h"
 #include "runtime/backoff.h"
 #include "runtime/metrics.h"
 
@@ -17,7 +18,7 @@
 
 namespace weir::metadata {
 
-class SequencedLog final : public MetadataLog {
+class SequencedLog final : public ForwardingLog {
  public:
   SequencedLog(std::unique_ptr<MetadataLog> inner, AppendCarrier& carrier, Clock& clock, Rng rng,
                MetricsRegistry& metrics);
@@ -25,32 +26,15 @@ class SequencedLog final : public MetadataLog {
   // Who writes for all; null: this broker, or that is not known.
   void follow(std::shared_ptr<const BrokerImage> sequencer);
   // Where this broker appends for others.
-  [[nodiscard]] MetadataLog& inner() { return *inner_; }
+  [[nodiscard]] MetadataLog& inner() { return below(); }
 
   Task<Result<Appended>> append(Slice entry, Position known) override;
-  Task<Result<std::vector<LogEntry>>> read(Position after, ByteCount limit) override {
-    return inner_->read(after, limit);
-  }
-  Task<Result<Position>> tail() override { return inner_->tail(); }
-  Task<void> wait_past(Position position, MonoTime deadline) override {
-    return inner_->wait_past(position, deadline);
-  }
-  Task<Result<SnapshotRef>> latest_snapshot() override { return inner_->latest_snapshot(); }
-  Task<Status> record_snapshot(SnapshotRef ref) override {
-    return inner_->record_snapshot(std::move(ref));
-  }
-  Task<Status> trim(Position upto) override { return inner_->trim(upto); }
-  Task<Result<Uuid>> cluster_id(Uuid proposal) override { return inner_->cluster_id(proposal); }
-  [[nodiscard]] std::uint64_t incarnation() const override { return inner_->incarnation(); }
-  [[nodiscard]] Duration look_interval() const override { return inner_->look_interval(); }
-  Task<void> stop() override { return inner_->stop(); }
 
  private:
   // Nothing while this broker shall append for itself.
   [[nodiscard]] std::shared_ptr<const BrokerImage> sequencer() const;
   void carried(const Status& status);
 
-  std::unique_ptr<MetadataLog> inner_;
   AppendCarrier& carrier_;
   Clock& clock_;
   Counter& carried_;

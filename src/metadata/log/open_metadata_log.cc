@@ -9,6 +9,8 @@
 
 namespace weir::metadata {
 
+bool is_log_in_store(std::string_view url) { return url == "object:"; }
+
 Result<std::unique_ptr<MetadataLog>> open_metadata_log(std::string_view url, Clock& clock,
                                                        LogOptions options) {
   constexpr std::string_view kSqlite = "sqlite:";
@@ -20,7 +22,7 @@ Result<std::unique_ptr<MetadataLog>> open_metadata_log(std::string_view url, Clo
   if (url.starts_with("postgres://") || url.starts_with("postgresql://")) {
     return PostgresLog::open(std::string(url), clock, {.allow_unsafe = options.allow_unsafe});
   }
-  if (url == "object:") {
+  if (is_log_in_store(url)) {
     if (options.store == nullptr) {
       return fail(ErrorCode::kInvalid,
                   "metadata log object: lies in the object store: name it, too");
