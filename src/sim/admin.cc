@@ -15,7 +15,6 @@
 namespace weir::sim {
 namespace {
 
-using kafka::KafkaError;
 using std::chrono::milliseconds;
 
 constexpr std::int32_t kTimeoutMs = 5000;
