@@ -3,8 +3,8 @@
 
 reference_docs.py [--check] WEIR_BINARY
 
-configuration.md is what `weir config-reference` prints; kafka-apis.md and metrics.md are asked of a broker that runs for
-that moment in memory."""
+configuration.md is what `weir config-reference` prints; kafka-apis.md and metrics.md are asked of brokers that run for that
+moment, one for each kind of metadata log that has metrics of its own."""
 import difflib
 import pathlib
 import re
@@ -38,7 +38,7 @@ def apis_page(answer):
 
 
 def metrics_page(text):
-    """The metrics of a /metrics answer with their kind, labels and help."""
+    """The metrics of /metrics answers, one after the other, with their kind, labels and help."""
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
     help_of = dict(re.findall(r"^# HELP (\S+) (.*)$", text, re.MULTILINE))
     labels = {name: set() for name in kinds}
@@ -54,22 +54,27 @@ def metrics_page(text):
     return "\n".join(lines) + "\n"
 
 
-def pages(binary):
-    """{file name: text}"""
-    printed = subprocess.run([binary, "config-reference"], check=True, capture_output=True, text=True).stdout
-    weir.BINARY = binary
+def ask(**settings):
+    """The ApiVersions answer and the metrics of a broker with these settings."""
     with tempfile.TemporaryDirectory() as folder:
-        broker = weir.Weir(folder)
-        broker.start()
+        broker = weir.Weir(folder, **settings).start()
         try:
             connection = client.Connection(broker.bootstrap)
             served = connection.call("ApiVersions", 0, {})
             connection.close()
             with urllib.request.urlopen(f"http://127.0.0.1:{broker.http}/metrics", timeout=10) as answer:
-                metrics = answer.read().decode()
+                return served, answer.read().decode()
         finally:
             broker.stop()
-    return {"configuration.md": printed, "kafka-apis.md": apis_page(served), "metrics.md": metrics_page(metrics)}
+
+
+def pages(binary):
+    """{file name: text}"""
+    printed = subprocess.run([binary, "config-reference"], check=True, capture_output=True, text=True).stdout
+    weir.BINARY = binary
+    served, metrics = ask()
+    _, of_object_log = ask(metadata_log_url="object:", node_id=1)
+    return {"configuration.md": printed, "kafka-apis.md": apis_page(served), "metrics.md": metrics_page(metrics + of_object_log)}
 
 
 def main(arguments):
