@@ -74,15 +74,18 @@ Task<Status> dump_entries(metadata::MetadataLog& log, std::optional<metadata::Po
 }
 
 Task<Result<metadata::State>> load_snapshot(metadata::MetadataLog& log, storage::ObjectStore& store,
-                                            Executor executor) {
+                                            Executor executor, Output output) {
   metadata::SnapshotStore snapshots(store, log);
-  WEIR_CO_TRY(metadata::LoadedSnapshot loaded, co_await snapshots.load_latest());
-  if (loaded.snapshot.ref.manifest_key.empty()) co_return metadata::State();
-  co_return co_await metadata::decode_snapshot(std::move(loaded.chunks), executor);
+  WEIR_CO_TRY(metadata::RestoredState restored,
+              co_await metadata::restore_state(snapshots, log, executor));
+  for (const Error& lost : restored.lost) {
+    *output.err << fmt::format("a snapshot is lost ({}); used that of position {}\n",
+                               lost.to_string(), restored.snapshot.ref.position);
+  }
+  co_return std::move(restored.state);
 }
 
-// The state at the end of the log, from the latest snapshot where the log does not go back to its
-// beginning.
+// The state at the end of the log, from a snapshot where the log does not go back to its beginning.
 Task<Status> print_stat(metadata::MetadataLog& log, const MetadataOptions& options, Clock& clock,
                         Executor executor, Output output) {
   WEIR_CO_TRY(metadata::Position trimmed, co_await trimmed_upto(log));
@@ -97,7 +100,7 @@ Task<Status> print_stat(metadata::MetadataLog& log, const MetadataOptions& optio
     }
     WEIR_CO_TRY(auto store, storage::open_object_store(options.store_url, clock, executor,
                                                        storage::StoreAccess::kReadOnly));
-    WEIR_CO_TRY(state, co_await load_snapshot(log, *store, executor));
+    WEIR_CO_TRY(state, co_await load_snapshot(log, *store, executor, output));
   }
   WEIR_CO_CHECK(co_await for_each_entry(log, state.position(),
                                         [&](const metadata::LogEntry& entry) -> Status {

@@ -14,8 +14,11 @@ CoordinatorMetrics::CoordinatorMetrics(MetricsRegistry& registry, Clock& clock)
       position_(registry.gauge("weir_metadata_position", "The last log entry that is applied.")),
       brokers_(registry.gauge("weir_metadata_live_brokers", "Brokers of the cluster, not fenced.")),
       fenced_(registry.counter("weir_metadata_fenced_total",
-                               "How often this broker lost its registration and took a new one.")) {
-}
+                               "How often this broker lost its registration and took a new one.")),
+      snapshots_lost_(registry.counter("weir_metadata_snapshots_lost_total",
+                                       "Loads of the metadata for which the latest snapshot was "
+                                       "damaged or gone, so that the one "
+                                       "before it or the whole log was used.")) {}
 
 void CoordinatorMetrics::on_followed(const RecordHeader& header) {
   follow_time_.observe(

@@ -16,6 +16,7 @@ class CoordinatorMetrics {
   void on_followed(const RecordHeader& header);
   void on_applied(const State& state);
   void on_fenced() { fenced_.add(); }
+  void on_snapshot_lost() { snapshots_lost_.add(); }
 
  private:
   Clock& clock_;
@@ -23,6 +24,7 @@ class CoordinatorMetrics {
   Gauge& position_;
   Gauge& brokers_;
   Counter& fenced_;
+  Counter& snapshots_lost_;
 };
 
 }  // namespace weir::metadata

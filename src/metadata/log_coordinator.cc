@@ -1,5 +1,6 @@
 #include "metadata/log_coordinator.h"
 
+#include "metadata/snapshot_load.h"
 #include "runtime/log.h"
 #include "runtime/run_on.h"
 
@@ -100,6 +101,7 @@ Task<Status> LogCoordinator::load() {
 Task<Status> LogCoordinator::load_snapshot() {
   auto loaded = co_await snapshotter_->load();
   if (loaded) {
+    if (metrics_ && snapshotter_->repairs()) metrics_->on_snapshot_lost();
     if (*loaded && (*loaded)->position() > replayer_.position()) {
       replayer_.load(std::move(**loaded));
       appender_.after_reload();
@@ -108,10 +110,12 @@ Task<Status> LogCoordinator::load_snapshot() {
   }
   const Error& error = loaded.error();
   if (error.code == ErrorCode::kInvalid) replayer_.fail(error);
-  bool lost = error.code == ErrorCode::kNotFound || error.code == ErrorCode::kCorrupt;
   // The whole log gives the same state, if it is still there.
-  if (!lost || !co_await log_.read(replayer_.position(), 1)) co_return std::unexpected(error);
+  if (!is_lost(error) || !co_await log_.read(replayer_.position(), 1)) {
+    co_return std::unexpected(error);
+  }
   log::error("metadata.snapshot.lost", {{"error", error}});
+  if (metrics_) metrics_->on_snapshot_lost();
   co_return Status{};
 }
 

@@ -1,6 +1,7 @@
 // Snapshots of a running coordinator: when they are written, what they replace, and how a broker
 // starts from them.
 #include "metadata/coordinator_harness.h"
+#include "metadata/snapshot_load.h"
 #include "metadata/state/test_log.h"
 #include "storage/faulty_store.h"
 #include "storage/memory_store.h"
@@ -22,7 +23,7 @@ class SnapshotTest : public CoordinatorHarness {
   }
   LogCoordinator& make(BrokerId broker = 1) {
     LogCoordinatorOptions options{.broker_id = broker};
-    options.snapshots.log_entries = kEvery;
+    options.snapshots.log_entries = every_;
     options.snapshots.interval = interval_;
     logs_.push_back(std::make_unique<Cable>(log_));
     stores_.push_back(std::make_unique<SnapshotStore>(store_, *logs_.back()));
@@ -68,6 +69,7 @@ class SnapshotTest : public CoordinatorHarness {
   std::int64_t next_object_ = 0;
   std::int32_t next_sequence_ = 0;
   std::uint64_t seed_ = 0;
+  std::uint64_t every_ = kEvery;
   Duration interval_ = Duration::zero();
 };
 
@@ -193,13 +195,173 @@ TEST_F(SnapshotTest, ALostSnapshotDoesNotMatterWhileTheLogIsWhole) {
             static_cast<Offset>(kEvery) + 5);
 }
 
+// What the log and the store hold after some snapshots, of a broker that stopped.
+struct Kept {
+  Position previous = 0;
+  Position latest = 0;
+};
+
+class LostSnapshotTest : public SnapshotTest {
+ protected:
+  static constexpr std::uint64_t kRecords = 3 * kEvery;
+
+  Kept write_snapshots() {
+    LogCoordinator& before = start();
+    topic_ = create(before, "orders");
+    commit(before, topic_, kRecords - kEvery / 2);
+    create(before, "late");  // the part with the topics is of the latest alone
+    commit(before, topic_, kEvery / 2);
+    Kept kept{.previous = log_.image().trimmed, .latest = snapshot()};
+    run(before.stop());
+    EXPECT_GT(kept.previous, 0);
+    EXPECT_GT(kept.latest, kept.previous);
+    return kept;
+  }
+  SnapshotManifest latest_manifest() { return manifest(log_.image().snapshot.manifest_key); }
+  SnapshotManifest manifest(const std::string& key) {
+    return decode_manifest(run(memory_.get(key)).value().bytes()).value();
+  }
+  void damage(const SnapshotChunk& chunk) {
+    const Slice whole = run(memory_.get(chunk_key(chunk))).value();
+    std::vector<std::byte> bytes(whole.bytes().begin(), whole.bytes().end());
+    bytes[bytes.size() / 2] ^= std::byte{1};
+    ASSERT_TRUE(run(memory_.put(chunk_key(chunk), Chain(Slice::of(std::move(bytes))), {})));
+  }
+  void damage_latest(std::string_view name) {
+    for (const SnapshotChunk& chunk : latest_manifest().chunks) {
+      if (chunk.name == name) return damage(chunk);
+    }
+    FAIL() << name;
+  }
+  Offset end(LogCoordinator& coordinator) {
+    return coordinator.image()->topic("orders")->partition(0)->view().high_watermark;
+  }
+
+  TopicId topic_;
+};
+
+TEST_F(LostSnapshotTest, TheOneBeforeAndTheLogReplaceADamagedOne) {
+  write_snapshots();
+  damage_latest("head");
+  LogCoordinator& after = start();
+  EXPECT_EQ(end(after), static_cast<Offset>(kRecords));
+  commit(after, topic_, 2);  // its producer is known, too
+}
+
+TEST_F(LostSnapshotTest, ALostManifestIsReplacedToo) {
+  write_snapshots();
+  ASSERT_TRUE(run(memory_.remove({log_.image().snapshot.manifest_key})));
+  LogCoordinator& after = start();
+  EXPECT_EQ(end(after), static_cast<Offset>(kRecords));
+  commit(after, topic_, 2);
+}
+
+TEST_F(LostSnapshotTest, ANewOneIsWrittenAtOnceThatSharesNothing) {
+  const Kept kept = write_snapshots();
+  const SnapshotManifest damaged = latest_manifest();
+  damage_latest("topics");  // the topics do not change any more
+  LogCoordinator& after = start();
+  commit(after, topic_, 1);
+  const SnapshotManifest written = latest_manifest();
+  ASSERT_GT(written.position, damaged.position);
+  for (const SnapshotChunk& chunk : written.chunks) {
+    EXPECT_EQ(chunk.written_at, written.position) << chunk.name;
+  }
+  // The log goes back to the one before, which is kept.
+  EXPECT_EQ(log_.image().trimmed, kept.previous);
+  damage(written.chunks.front());
+  run(after.stop());
+  LogCoordinator& again = start();
+  EXPECT_EQ(end(again), static_cast<Offset>(kRecords) + 1);
+}
+
+TEST_F(LostSnapshotTest, NoBrokerSharesWithOneWhoseManifestIsLost) {
+  LogCoordinator& one = start(1);
+  topic_ = create(one, "orders");
+  LogCoordinator& two = start(2);
+  commit(one, topic_, 2 * kEvery);
+  ASSERT_TRUE(run(two.catch_up()));
+  const Position lost = snapshot();
+  ASSERT_TRUE(run(memory_.put(log_.image().snapshot.manifest_key, Chain(Slice::copy_of("x")), {})));
+  run(one.stop());
+  // Now it is for the second to write; it knows the snapshot of before.
+  commit(two, topic_, 3 * kEvery);
+  const SnapshotManifest written = latest_manifest();
+  EXPECT_GT(written.position, lost);
+  for (const SnapshotChunk& chunk : written.chunks) EXPECT_GT(chunk.written_at, lost);
+}
+
+// It stands in the store since before the log was restored to an older state, and right before the
+// latest.
+TEST_F(LostSnapshotTest, OneOfAnotherHistoryIsNotUsed) {
+  every_ = 5 * kEvery / 2;
+  LogCoordinator& other = start();
+  commit(other, create(other, "other"), every_ + 1);
+  run(other.stop());
+  const SnapshotRef foreign = log_.image().snapshot;
+  log_.restore({});
+  every_ = kEvery;
+  const Kept kept = write_snapshots();
+  ASSERT_LT(kept.previous, foreign.position);
+  ASSERT_GT(kept.latest, foreign.position);
+  ASSERT_TRUE(run(memory_.head(foreign.manifest_key)));
+  damage_latest("head");
+  LogCoordinator& after = start();
+  EXPECT_EQ(end(after), static_cast<Offset>(kRecords));
+  EXPECT_EQ(after.image()->topic("other"), nullptr);
+}
+
+TEST_F(LostSnapshotTest, TheStateIsTheSameAtThePositionOfTheLatest) {
+  const Kept kept = write_snapshots();
+  SnapshotStore snapshots(memory_, log_);
+  auto whole = run(restore_state(snapshots, log_, context_.get_executor()));
+  damage_latest("head");
+  auto fallen_back = run(restore_state(snapshots, log_, context_.get_executor()));
+  ASSERT_TRUE(whole && fallen_back);
+  EXPECT_EQ(whole->snapshot.ref.position, kept.latest);
+  EXPECT_TRUE(whole->lost.empty());
+  EXPECT_EQ(fallen_back->snapshot.ref.position, kept.previous);
+  EXPECT_EQ(fallen_back->lost.size(), 1U);
+  for (auto* restored : {&*whole, &*fallen_back}) {
+    for (Position at = restored->state.position(); at < run(log_.tail()).value(); ++at) {
+      ASSERT_TRUE(restored->state.apply(run(log_.read(at, 1)).value().front()));
+    }
+  }
+  EXPECT_EQ(stat_of(whole->state), stat_of(fallen_back->state));
+}
+
+TEST_F(LostSnapshotTest, WhatIsDamagedOnTheWayIsReadAgain) {
+  write_snapshots();
+  // What is asked for the first time is another until it is asked for again.
+  std::map<std::string, Slice> damaged;
+  boost::asio::io_context loop;
+  store_.set_plan([&](const storage::StoreCall& call) {
+    const std::string& key = call.key;
+    if (call.operation == storage::StoreOperation::kGet) {
+      Slice bytes = Slice::copy_of("other");
+      const auto [whole, is_first] = damaged.try_emplace(key);
+      if (is_first) whole->second = run_task(loop, memory_.get(key)).value();
+      if (!is_first) bytes = whole->second;
+      EXPECT_TRUE(run_task(loop, memory_.put(key, Chain(bytes), {})));
+    }
+    return storage::StoreFault();
+  });
+  SnapshotStore snapshots(store_, log_);
+  auto restored = run(restore_state(snapshots, log_, context_.get_executor()));
+  ASSERT_TRUE(restored);
+  EXPECT_TRUE(restored->lost.empty());
+  EXPECT_GT(damaged.size(), 2U);
+}
+
 TEST_F(SnapshotTest, ALostSnapshotOfATrimmedLogIsReported) {
   LogCoordinator& before = start();
   TopicId topic = create(before, "orders");
   commit(before, topic, 3 * kEvery);
   run(before.stop());
   ASSERT_GT(log_.image().trimmed, 0);
-  ASSERT_TRUE(run(store_.remove({log_.image().snapshot.manifest_key})));
+  for (const auto& info : run(store_.list("snapshots/", "", 1000)).value().objects) {
+    if (info.key.find("manifest") != std::string::npos) ASSERT_TRUE(run(store_.remove({info.key})));
+  }
   LogCoordinator& after = make();
   after.start();
   run_for(seconds(3));

@@ -31,11 +31,8 @@ class SequencedLog final : public ForwardingLog {
   Task<Result<Appended>> append(Slice entry, Position known) override;
 
  private:
-  enum class Resting { kCounts, kDoesNot };
-  // Nothing: this broker shall append for itself.
-  [[nodiscard]] std::shared_ptr<const BrokerImage> sequencer(Resting resting) const;
-  Task<Result<Appended>> hand_over(std::shared_ptr<const BrokerImage> to, Slice entry,
-                                   Position known);
+  // Nothing while this broker shall append for itself.
+  [[nodiscard]] std::shared_ptr<const BrokerImage> sequencer() const;
   void carried(const Status& status);
 
   AppendCarrier& carrier_;

@@ -15,6 +15,8 @@ namespace {
 
 // While one loads, others may record two more snapshots and prune it.
 constexpr int kLoadAttempts = 3;
+// Bytes may be damaged on their way, too: only what is wrong so many times is wrong in the store.
+constexpr int kReads = 3;
 
 using ChunksByName = std::unordered_map<std::string_view, const SnapshotChunk*>;
 
@@ -93,16 +95,21 @@ Task<Status> check_base(storage::ObjectStore& store, std::string base, std::stri
 }
 
 Task<Result<SnapshotManifest>> read_manifest(storage::ObjectStore& store, std::string key) {
-  WEIR_CO_TRY(const Slice bytes, co_await store.get(key));
-  auto manifest = decode_manifest(bytes.bytes());
-  if (!manifest) co_return std::unexpected(manifest.error().in(key));
-  co_return manifest;
+  for (int reads = 1;; ++reads) {
+    WEIR_CO_TRY(const Slice bytes, co_await store.get(key));
+    auto manifest = decode_manifest(bytes.bytes());
+    if (manifest) co_return manifest;
+    const bool damaged = manifest.error().code == ErrorCode::kCorrupt;
+    if (!damaged || reads == kReads) co_return std::unexpected(manifest.error().in(key));
+  }
 }
 
 Task<Status> load_chunk(storage::ObjectStore& store, const SnapshotChunk& chunk, Slice& out) {
   const std::string key = chunk_key(chunk);
-  WEIR_CO_TRY(out, co_await store.get(key));
-  if (out.size() == chunk.size && sha256(out.bytes()) == chunk.digest) co_return Status();
+  for (int reads = 0; reads < kReads; ++reads) {
+    WEIR_CO_TRY(out, co_await store.get(key));
+    if (out.size() == chunk.size && sha256(out.bytes()) == chunk.digest) co_return Status();
+  }
   co_return fail(ErrorCode::kCorrupt,
                  fmt::format("snapshot chunk {} ({}) does not match its digest", key, chunk.name));
 }
@@ -141,13 +148,25 @@ Task<Status> remove_all(storage::ObjectStore& store, const std::vector<storage::
   co_return Status();
 }
 
-// The manifests before the latest but the one that stands right before it.
-std::vector<storage::ObjectKey> old_manifests(const SnapshotKeys& keys, const SnapshotRef& latest) {
-  std::vector<storage::ObjectKey> out;
+// All that are not of a later position than `latest`, but itself; the oldest first.
+std::vector<SnapshotRef> others_before(const SnapshotKeys& keys, const SnapshotRef& latest) {
+  std::vector<SnapshotRef> out;
   for (const auto& [key, position] : keys.manifests) {
-    if (position <= latest.position && key != latest.manifest_key) out.push_back(key);
+    if (position <= latest.position && key != latest.manifest_key) out.push_back({position, key});
   }
-  if (!out.empty()) out.pop_back();
+  return out;
+}
+
+// The manifests before the latest but the one that stands right before it, and `keep`: what stands
+// right before may be of a writer that died, or damaged.
+std::vector<storage::ObjectKey> old_manifests(const SnapshotKeys& keys, const SnapshotRef& latest,
+                                              const SnapshotRef& keep) {
+  std::vector<SnapshotRef> others = others_before(keys, latest);
+  if (!others.empty()) others.pop_back();
+  std::vector<storage::ObjectKey> out;
+  for (SnapshotRef& other : others) {
+    if (other.manifest_key != keep.manifest_key) out.push_back(std::move(other.manifest_key));
+  }
   return out;
 }
 
@@ -194,20 +213,36 @@ Task<Result<Snapshot>> SnapshotStore::latest() {
 
 Task<Result<LoadedSnapshot>> SnapshotStore::load_latest() {
   for (int attempt = 1;; ++attempt) {
-    LoadedSnapshot out;
-    WEIR_CO_TRY(out.snapshot, co_await latest());
-    const auto& chunks = out.snapshot.manifest.chunks;
-    out.chunks.resize(chunks.size());
-    Status loaded = co_await for_each_parallel(chunks.size(), kParallel, [&](std::size_t index) {
-      return load_chunk(store_, chunks[index], out.chunks[index]);
-    });
-    if (loaded) co_return out;
-    const bool pruned = loaded.error().code == ErrorCode::kNotFound;
-    if (!pruned || attempt == kLoadAttempts) co_return std::unexpected(std::move(loaded).error());
+    WEIR_CO_TRY(Snapshot snapshot, co_await latest());
+    auto loaded = co_await load_chunks(std::move(snapshot));
+    const bool pruned = !loaded && loaded.error().code == ErrorCode::kNotFound;
+    if (!pruned || attempt == kLoadAttempts) co_return loaded;
   }
 }
 
-Task<Result<PrunedSnapshots>> SnapshotStore::prune() {
+Task<Result<LoadedSnapshot>> SnapshotStore::load_chunks(Snapshot snapshot) {
+  LoadedSnapshot out{.snapshot = std::move(snapshot), .chunks = {}};
+  const auto& chunks = out.snapshot.manifest.chunks;
+  out.chunks.resize(chunks.size());
+  WEIR_CO_CHECK(co_await for_each_parallel(chunks.size(), kParallel, [&](std::size_t index) {
+    return load_chunk(store_, chunks[index], out.chunks[index]);
+  }));
+  co_return out;
+}
+
+Task<Result<LoadedSnapshot>> SnapshotStore::load(SnapshotRef ref) {
+  WEIR_CO_TRY(SnapshotManifest manifest, co_await read_manifest(store_, ref.manifest_key));
+  co_return co_await load_chunks({std::move(ref), std::move(manifest)});
+}
+
+Task<Result<std::vector<SnapshotRef>>> SnapshotStore::before(SnapshotRef latest) {
+  WEIR_CO_TRY(const SnapshotKeys keys, co_await list_keys(store_));
+  std::vector<SnapshotRef> out = others_before(keys, latest);
+  std::ranges::reverse(out);
+  co_return out;
+}
+
+Task<Result<PrunedSnapshots>> SnapshotStore::prune(SnapshotRef keep) {
   WEIR_CO_TRY(const SnapshotRef latest, co_await log_.latest_snapshot());
   PrunedSnapshots pruned;
   if (latest.manifest_key.empty()) co_return pruned;
@@ -216,7 +251,7 @@ Task<Result<PrunedSnapshots>> SnapshotStore::prune() {
     co_return fail(ErrorCode::kNotFound,
                    fmt::format("snapshot {} of the log is not in the store", latest.manifest_key));
   }
-  const auto old = old_manifests(keys, latest);
+  const auto old = old_manifests(keys, latest, keep);
   WEIR_CO_CHECK(co_await remove_all(store_, old));
   pruned.manifests = old.size();
 

@@ -66,11 +66,19 @@ class SnapshotStore {
   [[nodiscard]] Task<Result<Snapshot>> latest();
   // With all its chunks, each checked against its digest (kCorrupt). Otherwise as latest().
   [[nodiscard]] Task<Result<LoadedSnapshot>> load_latest();
-  // Deletes snapshots but the latest and the one before it. Chunks that a remaining manifest names
-  // stay, and so does everything after the latest snapshot.
-  [[nodiscard]] Task<Result<PrunedSnapshots>> prune();
+  // The same with one of before(). kNotFound: a part of it is not in the store.
+  [[nodiscard]] Task<Result<LoadedSnapshot>> load(SnapshotRef ref);
+  // What stands in the store beside `latest` and is not of a later position, the newest first. The
+  // log need not have recorded all of them, and after it was restored from a backup some may be of
+  // another history.
+  [[nodiscard]] Task<Result<std::vector<SnapshotRef>>> before(SnapshotRef latest);
+  // Deletes snapshots but the latest, the one before it, and `keep` if it names one. Chunks that a
+  // remaining manifest names stay, and so does everything after the latest snapshot.
+  [[nodiscard]] Task<Result<PrunedSnapshots>> prune(SnapshotRef keep = {});
 
  private:
+  Task<Result<LoadedSnapshot>> load_chunks(Snapshot snapshot);
+
   storage::ObjectStore& store_;
   MetadataLog& log_;
 };

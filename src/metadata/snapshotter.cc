@@ -23,9 +23,21 @@ Snapshotter::Snapshotter(SnapshotStore& store, MetadataLog& log, Replayer& repla
 
 Task<Result<std::optional<State>>> Snapshotter::load() {
   MonoTime begin = clock_.now();
-  WEIR_CO_TRY(LoadedSnapshot loaded, co_await store_.load_latest());
-  if (loaded.snapshot.ref.manifest_key.empty()) co_return std::optional<State>();
-  WEIR_CO_TRY(State state, co_await decode_snapshot(std::move(loaded.chunks), blocking_));
+  auto restored = co_await restore_state(store_, log_, blocking_);
+  if (!restored) {
+    if (is_lost(restored.error())) repair({});
+    co_return std::unexpected(restored.error());
+  }
+  Snapshot& snapshot = restored->snapshot;
+  State& state = restored->state;
+  if (!restored->lost.empty()) {
+    log::warn("metadata.snapshot.fell_back", {{"to", snapshot.ref.position},
+                                              {"position", state.position()},
+                                              {"lost", restored->lost.front()}});
+    repair(std::move(snapshot.ref));
+    co_return std::optional(std::move(state));
+  }
+  if (snapshot.ref.manifest_key.empty()) co_return std::optional<State>();
   Versions versions;
   for (const SnapshotPart& part :
        plan_snapshot(std::make_shared<const FrozenState>(freeze(state)))) {
@@ -33,11 +45,11 @@ Task<Result<std::optional<State>>> Snapshotter::load() {
   }
   log::info(
       "metadata.snapshot.loaded",
-      {{"position", loaded.snapshot.ref.position},
-       {"chunks", loaded.snapshot.manifest.chunks.size()},
+      {{"position", snapshot.ref.position},
+       {"chunks", snapshot.manifest.chunks.size()},
        {"took_ms",
         std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - begin).count()}});
-  adopt(std::move(loaded.snapshot), std::move(versions), replayer_.applied_bytes());
+  adopt(std::move(snapshot), std::move(versions), replayer_.applied_bytes());
   co_return std::optional(std::move(state));
 }
 
@@ -47,9 +59,19 @@ void Snapshotter::adopt(Snapshot snapshot, Versions versions, ByteCount applied_
   base_versions_ = std::move(versions);
   base_bytes_ = applied_bytes;
   base_time_ = clock_.now();
+  repairs_ = false;
+  intact_ = {};
+}
+
+void Snapshotter::repair(SnapshotRef intact) {
+  base_ = {};
+  base_versions_.clear();
+  repairs_ = true;
+  intact_ = std::move(intact);
 }
 
 bool Snapshotter::is_due(BrokerId broker) const {
+  if (repairs_) return true;
   // The first of the live brokers writes; where it does not, the next one does a while later.
   std::uint64_t rank = 1;
   for (const auto& [id, other] : replayer_.state().tables().brokers) {
@@ -87,7 +109,7 @@ Task<Status> Snapshotter::take(BrokerEpoch epoch) {
   ByteCount bytes = replayer_.applied_bytes();
   auto froze = clock_.now() - begin;
   Position position = frozen->position;
-  Position previous = base_.ref.position;
+  SnapshotRef previous = repairs_ ? intact_ : base_.ref;
   auto parts = co_await run_on(blocking_, [frozen = std::move(frozen)]() mutable {
     return plan_snapshot(std::move(frozen));
   });
@@ -112,27 +134,34 @@ Task<Status> Snapshotter::take(BrokerEpoch epoch) {
        {"took_ms",
         std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - begin).count()}});
   adopt(std::move(written->snapshot), std::move(versions), bytes);
-  co_await clean_up(previous);
+  co_await clean_up(std::move(previous));
   co_return Status{};
 }
 
 // What another broker wrote counts as written here.
 Task<void> Snapshotter::adopt_latest() {
+  if (repairs_) co_return;
   auto ref = co_await log_.latest_snapshot();
   if (!ref || ref->position <= base_position_) co_return;
   auto latest = co_await store_.latest();
-  if (latest) adopt(std::move(*latest), {}, replayer_.applied_bytes());
+  if (latest) {
+    adopt(std::move(*latest), {}, replayer_.applied_bytes());
+  } else if (is_lost(latest.error())) {
+    log::warn("metadata.snapshot.lost", {{"error", latest.error()}});
+    repair(base_.ref);
+  }
 }
 
 // The log stays readable from the snapshot before, for brokers that are a little behind. What fails
 // here is done after the next.
-Task<void> Snapshotter::clean_up(Position previous) {
-  if (previous > 0) {
-    if (Status trimmed = co_await log_.trim(previous); !trimmed) {
-      log::warn("metadata.log.trim.failed", {{"position", previous}, {"error", trimmed.error()}});
+Task<void> Snapshotter::clean_up(SnapshotRef previous) {
+  if (previous.position > 0) {
+    if (Status trimmed = co_await log_.trim(previous.position); !trimmed) {
+      log::warn("metadata.log.trim.failed",
+                {{"position", previous.position}, {"error", trimmed.error()}});
     }
   }
-  if (auto pruned = co_await store_.prune(); !pruned) {
+  if (auto pruned = co_await store_.prune(std::move(previous)); !pruned) {
     log::warn("metadata.snapshot.prune.failed", {{"error", pruned.error()}});
   }
 }

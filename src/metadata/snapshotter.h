@@ -1,6 +1,7 @@
 // Snapshots of the state, so that a start does not replay the whole log: loads the latest one, and
 // writes a new one in the background when the log has grown enough; then the log is trimmed and
-// older snapshots are pruned. Lives on the coordinator's executor, which it holds up for the
+// older snapshots are pruned. After the latest one was lost it writes one soon that shares nothing
+// with it. Lives on the coordinator's executor, which it holds up for the
 // milliseconds of a freeze only; encoding and hashing happen on the blocking one.
 #pragma once
 #include "metadata/replayer.h"
@@ -32,11 +33,13 @@ class Snapshotter {
   Snapshotter(SnapshotStore& store, MetadataLog& log, Replayer& replayer, Clock& clock,
               Executor blocking, SnapshotterOptions options);
 
-  // The state of the latest snapshot; nothing where there is none. kNotFound and kCorrupt: it is
-  // lost.
+  // The state of the latest snapshot, or of the one before it with what follows in the log; nothing
+  // where there is none. kNotFound and kCorrupt: all are lost.
   Task<Result<std::optional<State>>> load();
   // Writes snapshots when they are due, until the group stops.
   Task<void> run(TaskGroup& group, BrokerId broker);
+  // The latest snapshot was lost, and no new one is written yet.
+  [[nodiscard]] bool repairs() const { return repairs_; }
   // After entries were applied.
   void consider(BrokerId broker);
   // Lets run() see that the group stops.
@@ -52,8 +55,10 @@ class Snapshotter {
   // What of the parts has to be written; the versions of all of them.
   std::vector<ChunkSource> sources(std::vector<SnapshotPart> parts, Versions& versions) const;
   void adopt(Snapshot snapshot, Versions versions, ByteCount applied_bytes);
+  // The latest is lost: nothing is shared with it. `intact`: the one that is kept instead, or none.
+  void repair(SnapshotRef intact);
   Task<void> adopt_latest();
-  Task<void> clean_up(Position previous);
+  Task<void> clean_up(SnapshotRef previous);
 
   SnapshotStore& store_;
   MetadataLog& log_;
@@ -63,6 +68,8 @@ class Snapshotter {
   const SnapshotterOptions options_;
   Notifier due_;
   Snapshot base_;
+  bool repairs_ = false;
+  SnapshotRef intact_;
   Versions base_versions_;
   ByteCount base_bytes_ = 0;  // Replayer::applied_bytes() then
   Position base_position_ = 0;

@@ -6,6 +6,7 @@
 #include "sim/group_member.h"
 #include "sim/probe.h"
 #include "sim/simulation.h"
+#include "sim/snapshot_care.h"
 #include "sim/spoiler.h"
 #include "sim/witness.h"
 #include "storage/memory_store.h"
@@ -52,6 +53,7 @@ class ClusterRun {
   bool end();
 
   Task<void> look_at_states();
+  Task<void> look_at_snapshots();
   // Goes on until it is so, or reports that it is not.
   bool wait_for(Duration most, const std::function<bool()>& done) {
     return world_.run_until(done, most);
@@ -77,6 +79,7 @@ class ClusterRun {
   TaskGroup judging_;
   ClientParts parts_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
+  std::optional<SnapshotCare> snapshots_;  // none: the log is in the store
   std::optional<Spoiler> spoiler_;
   std::vector<std::string> groups_;
   std::vector<std::unique_ptr<Producer>> producers_;

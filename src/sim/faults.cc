@@ -65,6 +65,7 @@ Faults draw_faults(Rng& rng) {
   faults.cuts = draw_mean(rng, seconds(2));
   faults.cut = seconds(10);
   faults.clock_jumps = draw_mean(rng, seconds(10));
+  faults.snapshot_damage = draw_mean(rng, seconds(3));
   return faults;
 }
 

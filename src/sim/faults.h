@@ -37,6 +37,7 @@ struct Faults {
   Duration cuts{};  // of one broker's way to the store, to the log or to the clients
   Duration cut{};
   Duration clock_jumps{};
+  Duration snapshot_damage{};  // of the latest snapshot in the store
 };
 
 [[nodiscard]] Faults draw_faults(Rng& rng);

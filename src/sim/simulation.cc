@@ -56,7 +56,8 @@ void ClusterRun::add_nodes(const NodeSettings& settings) {
     nodes_.push_back(std::make_unique<SimNode>(outside, i, settings.sets, settings.limits, rate));
     parts_.nodes.push_back(nodes_.back().get());
   }
-  spoiler_.emplace(world_, weather_, nature_, parts_.nodes);
+  if (!options_.log_in_store) snapshots_.emplace(world_, store_, log_, nature_.executor());
+  spoiler_.emplace(world_, weather_, nature_, parts_.nodes, snapshots_ ? &*snapshots_ : nullptr);
 }
 
 void ClusterRun::stuck(const std::string& subject, const std::string& what) {
@@ -106,6 +107,7 @@ void ClusterRun::spoil() {
   weather_.had_damage = get.damaged > 0 || get.cut_short > 0;
   spoiler_->start();
   watching_.spawn(nature_.executor(), look_at_states());
+  if (snapshots_) watching_.spawn(nature_.executor(), look_at_snapshots());
   world_.run_until([] { return false; }, seconds(options_.seconds));
   spoiler_->stop();
   wait_for(kStarting, [&] { return spoiler_->done(); });
@@ -125,6 +127,13 @@ Task<void> ClusterRun::look_at_states() {
       history_.tell([&](Checker& checker) { checker.on_state(stat.position, stat.state_hash); });
     }
     look_at_memory(false);
+  }
+}
+
+Task<void> ClusterRun::look_at_snapshots() {
+  while (co_await watching_.sleep(nature_.clock(), seconds(2))) {
+    const std::string trouble = co_await snapshots_->trouble();
+    if (!trouble.empty()) stuck("snapshots", "no broker could start from them: " + trouble);
   }
 }
 

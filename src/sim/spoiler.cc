@@ -12,6 +12,7 @@ void Spoiler::start() {
   tasks_.spawn(nature_.executor(), break_services());
   tasks_.spawn(nature_.executor(), cut_ways());
   tasks_.spawn(nature_.executor(), move_clocks());
+  if (snapshots_ != nullptr) tasks_.spawn(nature_.executor(), damage_snapshots());
 }
 
 Task<bool> Spoiler::wait(Duration mean) {
@@ -74,6 +75,10 @@ Task<void> Spoiler::cut_ways() {
     weather_.cuts.erase(broker);
     world_.tell("", [&] { return fmt::format("broker {} reaches all again", broker); });
   }
+}
+
+Task<void> Spoiler::damage_snapshots() {
+  while (co_await wait(weather_.faults.snapshot_damage)) co_await snapshots_->damage_latest();
 }
 
 Task<void> Spoiler::move_clocks() {

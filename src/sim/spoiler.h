@@ -1,8 +1,9 @@
 // Breaks things, by the faults that the weather has: kills, pauses, outages, cut ways, and clocks
-// that are set wrong. Owned by the simulation.
+// that are set wrong, snapshots that rot. Owned by the simulation.
 #pragma once
 #include "sim/faults.h"
 #include "sim/sim_broker.h"
+#include "sim/snapshot_care.h"
 
 namespace weir::sim {
 
@@ -11,11 +12,14 @@ constexpr Duration kMostClockError = std::chrono::seconds(5);
 
 class Spoiler {
  public:
-  Spoiler(World& world, Weather& weather, Machine& nature, std::vector<SimNode*> nodes)
+  // `snapshots`: null: they are left alone.
+  Spoiler(World& world, Weather& weather, Machine& nature, std::vector<SimNode*> nodes,
+          SnapshotCare* snapshots)
       : world_(world),
         weather_(weather),
         nature_(nature),
         nodes_(std::move(nodes)),
+        snapshots_(snapshots),
         rng_(world.fork()) {}
 
   void start();
@@ -28,6 +32,7 @@ class Spoiler {
   Task<void> break_services();
   Task<void> cut_ways();
   Task<void> move_clocks();
+  Task<void> damage_snapshots();
   // False: it is over, or there are no such faults.
   Task<bool> wait(Duration mean);
   SimNode& any_node() { return *nodes_[rng_.below(nodes_.size())]; }
@@ -36,6 +41,7 @@ class Spoiler {
   Weather& weather_;
   Machine& nature_;
   std::vector<SimNode*> nodes_;
+  SnapshotCare* snapshots_;
   Rng rng_;
   TaskGroup tasks_;
 };

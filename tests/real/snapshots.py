@@ -1,6 +1,7 @@
 """Snapshots of the metadata: the log is trimmed, a start goes on from them, and `weir metadata` reads what is left."""
 import json
 import subprocess
+import time
 
 from load import create_topic
 from weir import BINARY, RealTest, Weir
@@ -75,3 +76,36 @@ class Snapshots(RealTest):
         self.assertFalse(objects.exists(), "the tool made a folder")
         (self.broker.folder / "away").rename(objects)
         self.assertEqual(self.stat()["extents"], RECORDS)
+
+    def test_damaged_snapshot(self):
+        topic = create_topic(self.broker.bootstrap)
+        self.produce(topic, RECORDS)
+        self.assertEqual(self.broker.stop(), 0)
+        before = self.stat()
+        snapshots = sorted((self.broker.folder / "objects/snapshots").glob("*/manifest-*"))
+        damaged = [path for path in snapshots[-1].parent.iterdir() if not path.name.startswith("manifest-")]
+        self.assertTrue(damaged)
+        for path in damaged:
+            content = bytearray(path.read_bytes())
+            content[len(content) // 2] ^= 1
+            path.write_bytes(content)
+        done = self.tool("stat", "--store", self.broker.settings["object.store.url"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout), before)
+        self.assertIn("does not match its digest", done.stderr)
+        self.broker.start()
+        self.assertEqual(self.end_offset(topic), RECORDS)
+        self.assertEqual(self.broker.metrics()["weir_metadata_snapshots_lost_total"], 1)
+        self.assertIn("metadata.snapshot.fell_back", (self.broker.folder / "weir.log").read_text())
+        # A whole one is written at once, and the next start needs nothing else.
+        self.produce(topic, 2)
+        newest = snapshots[-1]
+        deadline = time.monotonic() + 30
+        while newest == snapshots[-1] and time.monotonic() < deadline:
+            newest = max((self.broker.folder / "objects/snapshots").glob("*/manifest-*"))
+            time.sleep(0.05)
+        self.assertEqual(self.broker.stop(), 0)
+        self.assertNotEqual(newest, snapshots[-1])
+        self.broker.start()
+        self.assertEqual(self.broker.metrics()["weir_metadata_snapshots_lost_total"], 0)
+        self.assertEqual(self.end_offset(topic), RECORDS + 2)
