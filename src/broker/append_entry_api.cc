@@ -9,8 +9,9 @@ namespace {
 
 Task<kafka::AppendEntryResponse> append_entry(Broker& broker, const RequestContext&,
                                               const kafka::AppendEntryRequest& request) {
-  co_return co_await append_for_others(broker.coordinator.image(), broker.node_id,
-                                       broker.shared_log, request);
+  // One whose epoch ended appends for nobody: above all not to a log of another history.
+  metadata::MetadataLog* log = broker.coordinator.broker_epoch() < 0 ? nullptr : broker.shared_log;
+  co_return co_await append_for_others(broker.coordinator.image(), broker.node_id, log, request);
 }
 
 }  // namespace

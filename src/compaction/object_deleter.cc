@@ -19,7 +19,8 @@ ObjectDeleter::ObjectDeleter(metadata::Coordinator& coordinator, storage::Object
 
 Task<Result<std::size_t>> ObjectDeleter::run_once() {
   auto grace_ms = std::chrono::duration_cast<std::chrono::milliseconds>(grace_).count();
-  auto objects = co_await coordinator_.deletable_objects(clock_.wall_ms() - grace_ms, kBatch);
+  WEIR_CO_TRY(auto objects,
+              co_await coordinator_.deletable_objects(clock_.wall_ms() - grace_ms, kBatch));
   if (objects.empty()) co_return 0;
   std::vector<storage::ObjectKey> keys;
   metadata::ForgetObjects command;

@@ -1,6 +1,8 @@
 // Deletes objects that no extent names any more, after a grace period longer than the longest read,
-// and then forgets them in the metadata log. Two brokers that do it at the same time waste work, no
-// more. Owned by main.
+// and then forgets them in the metadata log. Only while the log answers and holds the history that
+// says so: one that is about to be put back to a copy may need them again, and does not if the copy
+// is younger than the grace period. Two brokers that do it at the same time waste work, no more.
+// Owned by main.
 #pragma once
 #include "metadata/coordinator.h"
 #include "runtime/clock.h"

@@ -92,12 +92,27 @@ TEST_F(CompactionTest, AnObjectThatCouldNotBeDeletedIsNotForgotten) {
   EXPECT_EQ(delete_once().error().code, ErrorCode::kUnavailable);
   EXPECT_TRUE(exists(key));
   // Nor is one whose bytes are gone, but whose forgetting failed.
-  coordinator_.set_failure(Error{ErrorCode::kUnavailable, "the log is down"});
+  store_.set_plan([this](const storage::StoreCall&) {
+    coordinator_.set_failure(Error{ErrorCode::kUnavailable, "the log is down"});
+    return storage::StoreFault{};
+  });
   EXPECT_FALSE(delete_once());
+  store_.set_plan({});
   coordinator_.set_failure(std::nullopt);
   EXPECT_EQ(delete_once(), 1U);
   EXPECT_FALSE(exists(key));
   EXPECT_EQ(delete_once(), 0U);
+}
+
+// It may be about to be put back to a copy that still has extents in the object.
+TEST_F(CompactionTest, NothingIsDeletedWhileTheLogDoesNotAnswer) {
+  storage::ObjectKey key = commit({kTrimmed});
+  trim(kTrimmed, 10);
+  clock_.advance(minutes(1));
+  coordinator_.set_failure(Error{ErrorCode::kUnavailable, "the log is down"});
+  EXPECT_EQ(delete_once().error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(exists(key));
+  EXPECT_EQ(store_.calls(storage::StoreOperation::kRemove), 0U);
 }
 
 TEST_F(CompactionTest, APassOfRetentionMovesTheLogStartsOfTopicsWithARule) {

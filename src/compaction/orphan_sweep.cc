@@ -62,7 +62,8 @@ Task<Result<std::size_t>> OrphanSweep::sweep(const std::vector<storage::ObjectIn
   }
   std::vector<storage::ObjectKey> keys;
   ByteCount bytes = 0;
-  for (const metadata::ObjectId& id : co_await coordinator_.orphans(std::move(ids))) {
+  WEIR_CO_TRY(auto orphans, co_await coordinator_.orphans(std::move(ids)));
+  for (const metadata::ObjectId& id : orphans) {
     const storage::ObjectInfo& object = *by_id.at(id);
     if (!co_await is_of_this_cluster(object)) continue;
     keys.push_back(object.key);

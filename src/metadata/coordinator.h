@@ -61,13 +61,16 @@ class Coordinator {
   // In order of the ids.
   [[nodiscard]] virtual std::vector<std::string> group_ids() const = 0;
 
+  // What may be deleted from the store is told as of a moment after the call at which the log was
+  // seen to end here and to hold the history that was applied; with errors as catch_up() while it
+  // does not answer or holds another one. If nothing is to be deleted anyway, the log is not asked.
+  //
   // Objects that lost their last extent at or before `until`, the oldest first, at most `limit`.
-  virtual Task<std::vector<DeletableObject>> deletable_objects(TimestampMs until,
-                                                               std::size_t limit) = 0;
-
+  virtual Task<Result<std::vector<DeletableObject>>> deletable_objects(TimestampMs until,
+                                                                       std::size_t limit) = 0;
   // Of `ids`, those of objects that no entry names and none ever will: the epoch of the broker that
   // uploaded them has ended.
-  virtual Task<std::vector<ObjectId>> orphans(std::vector<ObjectId> ids) = 0;
+  virtual Task<Result<std::vector<ObjectId>>> orphans(std::vector<ObjectId> ids) = 0;
 
   // Listeners must outlive the coordinator's stop().
   virtual void add_listener(CommitListener& listener) = 0;

@@ -132,6 +132,8 @@ Task<Status> LogCoordinator::register_once() {
   const Uuid incarnation = Uuid::from_random(incarnation_rng_.next(), incarnation_rng_.next());
   incarnations_.push_back(incarnation);
   if (incarnations_.size() > kRemembered) incarnations_.pop_front();
+  // Nothing is written to a log of another history, its name least of all.
+  WEIR_CO_CHECK(co_await replayer_.resolve_doubt());
   WEIR_CO_TRY(Uuid cluster_id,
               co_await log_.cluster_id(Uuid::from_random(rng_.next(), rng_.next())));
   std::vector<Command> commands;
@@ -215,6 +217,7 @@ void LogCoordinator::end_epoch(const Error& reason) {
   appender_.close(reason);
   unregistered_.notify();
   registered_.notify();
+  if (snapshotter_) snapshotter_->wake();
 }
 
 Task<void> LogCoordinator::follow() {
@@ -250,7 +253,7 @@ Task<void> LogCoordinator::follow() {
 Task<void> LogCoordinator::answer_catch_ups() {
   while (!group_.stopping()) {
     co_await catch_up_asked_.wait();
-    std::vector<OneShot<Status>> asked;
+    std::vector<CatchUp> asked;
     {
       std::lock_guard lock(mutex_);
       asked.swap(catch_ups_);
@@ -263,12 +266,14 @@ Task<void> LogCoordinator::answer_catch_ups() {
       status = std::unexpected(*failure);
     } else {
       status = co_await replay_to_tail();
+      const bool confirm = std::ranges::any_of(asked, &CatchUp::confirm);
+      if (status && confirm) status = co_await replayer_.confirm();
       if (!replayer_.failure()) appender_.note(status);
     }
-    for (OneShot<Status>& waiter : asked) waiter.set(status);
+    for (CatchUp& waiter : asked) waiter.done.set(status);
   }
   std::lock_guard lock(mutex_);
-  for (OneShot<Status>& waiter : catch_ups_) waiter.set(std::unexpected(stopping()));
+  for (CatchUp& waiter : catch_ups_) waiter.done.set(std::unexpected(stopping()));
 }
 
 Task<void> LogCoordinator::keep_membership() {
@@ -305,13 +310,13 @@ Task<void> LogCoordinator::fence_silent() {
   }
 }
 
-Task<Status> LogCoordinator::catch_up() {
+Task<Status> LogCoordinator::ask_to_catch_up(bool confirm) {
   OneShot<Status> done;
   {
     std::lock_guard lock(mutex_);
     if (group_.stopping()) co_return std::unexpected(stopping());
     if (!loaded_) co_return std::unexpected(loading_error_);
-    catch_ups_.push_back(done);
+    catch_ups_.push_back({.done = done, .confirm = confirm});
   }
   catch_up_asked_.notify();
   co_return co_await done.wait();
@@ -321,21 +326,29 @@ Task<Result<CommandResult>> LogCoordinator::submit(Command command) {
   co_return co_await appender_.submit(std::move(command));
 }
 
-Task<std::vector<DeletableObject>> LogCoordinator::deletable_objects(TimestampMs until,
-                                                                     std::size_t limit) {
-  co_return co_await run_on(executor_, [this, until, limit] {
+Task<Result<std::vector<DeletableObject>>> LogCoordinator::deletable_objects(TimestampMs until,
+                                                                             std::size_t limit) {
+  auto look = [this, until, limit] {
     return replayer_.state().tables().objects.deletable(until, limit);
-  });
+  };
+  auto objects = co_await run_on(executor_, look);
+  if (objects.empty()) co_return objects;
+  WEIR_CO_CHECK(co_await catch_up_and_confirm());
+  co_return co_await run_on(executor_, look);
 }
 
 Task<MetadataStat> LogCoordinator::stat() {
   co_return co_await run_on(executor_, [this] { return stat_of(replayer_.state()); });
 }
 
-Task<std::vector<ObjectId>> LogCoordinator::orphans(std::vector<ObjectId> ids) {
-  co_return co_await run_on(executor_, [this, &ids] {
+Task<Result<std::vector<ObjectId>>> LogCoordinator::orphans(std::vector<ObjectId> ids) {
+  auto look = [this, &ids] {
     return orphans_among(replayer_.state().tables(), replayer_.state().position(), ids);
-  });
+  };
+  auto found = co_await run_on(executor_, look);
+  if (found.empty()) co_return found;
+  WEIR_CO_CHECK(co_await catch_up_and_confirm());
+  co_return co_await run_on(executor_, look);
 }
 
 Status LogCoordinator::status() const {

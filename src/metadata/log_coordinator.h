@@ -61,7 +61,7 @@ class LogCoordinator final : public Coordinator {
   Task<Status> wait_registered();
 
   Task<Result<CommandResult>> submit(Command command) override;
-  Task<Status> catch_up() override;
+  Task<Status> catch_up() override { return ask_to_catch_up(false); }
   [[nodiscard]] std::shared_ptr<const ClusterImage> image() const override {
     return replayer_.readers().image();
   }
@@ -72,17 +72,25 @@ class LogCoordinator final : public Coordinator {
   [[nodiscard]] std::vector<std::string> group_ids() const override {
     return replayer_.readers().group_ids();
   }
-  Task<std::vector<DeletableObject>> deletable_objects(TimestampMs until,
-                                                       std::size_t limit) override;
-  Task<std::vector<ObjectId>> orphans(std::vector<ObjectId> ids) override;
+  Task<Result<std::vector<DeletableObject>>> deletable_objects(TimestampMs until,
+                                                               std::size_t limit) override;
+  Task<Result<std::vector<ObjectId>>> orphans(std::vector<ObjectId> ids) override;
   void add_listener(CommitListener& listener) override { replayer_.add_listener(listener); }
   [[nodiscard]] BrokerEpoch broker_epoch() const override { return epoch_; }
   [[nodiscard]] Position applied() const override { return replayer_.position(); }
 
  private:
+  struct CatchUp {
+    OneShot<Status> done;
+    bool confirm = false;
+  };
+
   Task<void> run();
   Task<void> follow();
   Task<void> answer_catch_ups();
+  Task<Status> ask_to_catch_up(bool confirm);
+  // catch_up(), and the log then still held the history that is applied here.
+  Task<Status> catch_up_and_confirm() { return ask_to_catch_up(true); }
   Task<void> keep_membership();
   Task<void> fence_silent();
   Task<Status> load();
@@ -122,7 +130,7 @@ class LogCoordinator final : public Coordinator {
 
   mutable std::mutex mutex_;
   Error loading_error_{ErrorCode::kUnavailable, "the metadata is being loaded"};
-  std::vector<OneShot<Status>> catch_ups_;
+  std::vector<CatchUp> catch_ups_;
   Notifier catch_up_asked_;
 };
 

@@ -433,5 +433,56 @@ TEST_F(SnapshotTest, ARecordThatStoodBeforeItsEpochEndedIsNotToldToHaveNoEffect)
   run(two.stop());
 }
 
+// The new history grows past all positions that the broker knows.
+TEST_F(SnapshotTest, ABrokerOfAnotherHistoryRecordsNone) {
+  interval_ = seconds(10);
+  LogCoordinator& one = start(1);
+  TopicId topic = create(one, "orders");
+  MemoryLog::Image backup = log_.image();
+  commit(one, topic, kEvery - 5);
+  log_.restore(backup);
+  run_until([&] { return !one.status(); });
+  ASSERT_EQ(one.status().error().code, ErrorCode::kCorrupt);
+  LogCoordinator& two = start(2);
+  commit(two, topic, 2 * kEvery);
+  // Time after time, until it is the turn of either.
+  for (int i = 0; i < 40; ++i) {
+    run_for(seconds(1));
+    const std::string key = log_.image().snapshot.manifest_key;
+    ASSERT_TRUE(key.empty() || key.ends_with(fmt::format("-{}", two.broker_epoch()))) << key;
+  }
+  EXPECT_GT(snapshot(), 0);
+  LogCoordinator& three = start(3);
+  ASSERT_TRUE(run(two.catch_up()));
+  ASSERT_TRUE(run(three.catch_up()));
+  EXPECT_EQ(run(two.stat()), run(three.stat()));
+}
+
+// It is put back while a snapshot is on its way to the store, and is longer than it soon.
+TEST_F(SnapshotTest, OneThatWasFrozenBeforeTheLogWentBackIsNotRecorded) {
+  LogCoordinator& one = start(1);
+  TopicId topic = create(one, "orders");
+  MemoryLog::Image backup = log_.image();
+  commit(one, topic, kEvery - 5);
+  auto gate = std::make_shared<storage::StoreGate>();
+  store_.set_plan([&](const storage::StoreCall& call) {
+    const bool is_manifest = call.key.find("manifest") != std::string::npos;
+    return is_manifest ? storage::StoreFault{.hold = gate} : storage::StoreFault{};
+  });
+  commit(one, topic, 5);
+  ASSERT_EQ(snapshot(), 0);
+  log_.restore(backup);
+  run_until([&] { return !one.status(); });
+  LogCoordinator& two = start(2);
+  commit(two, topic, kEvery);
+  gate->open();
+  store_.set_plan({});
+  run_for(seconds(1));
+  EXPECT_FALSE(log_.image().snapshot.manifest_key.ends_with(fmt::format("-{}", 2)));
+  LogCoordinator& three = start(3);
+  ASSERT_TRUE(run(two.catch_up()));
+  EXPECT_EQ(run(two.stat()).extents, run(three.stat()).extents);
+}
+
 }  // namespace
 }  // namespace weir::metadata

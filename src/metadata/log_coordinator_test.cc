@@ -439,6 +439,40 @@ TEST_F(LogCoordinatorTest, AnotherHistoryOfTheSameLengthIsFoundBeforeAnythingIsA
   EXPECT_EQ(log_.appends(), appends);
 }
 
+// Objects that a lost history no longer needed may be needed in the one that the log returns to.
+TEST_F(LogCoordinatorTest, WhatMayBeDeletedIsToldAsOfTheLogOnly) {
+  LogCoordinator& coordinator = start(1);
+  const TopicId topic = create(coordinator, "orders");
+  ASSERT_TRUE(run(coordinator.submit(commit(coordinator, topic))));
+  const TimestampMs later = clock_.wall_ms() + 1'000'000;
+  const std::vector<ObjectId> orphan{{.epoch = coordinator.broker_epoch(), .sequence = 77}};
+  MemoryLog::Image backup = log_.image();
+  ASSERT_TRUE(run(
+      coordinator.submit(TrimLogs{.trims = {{.topic = topic, .partition = 0, .log_start = 1}}})));
+  EXPECT_EQ(run(coordinator.deletable_objects(later, 10))->size(), 1U);
+  // The other broker's entries come, too, before the answer.
+  LogCoordinator& other = start(2);
+  const std::vector<ObjectId> of_other{{.epoch = other.broker_epoch(), .sequence = 1}};
+  run(other.stop());
+  ASSERT_TRUE(run(coordinator.catch_up()));
+  EXPECT_EQ(run(coordinator.orphans(of_other)).value(), of_other);
+
+  log_.set_outage(Error{ErrorCode::kUnavailable, "failing over"});
+  EXPECT_EQ(run(coordinator.deletable_objects(later, 10)).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(run(coordinator.orphans(of_other)).error().code, ErrorCode::kUnavailable);
+  // What is empty anyway needs no log.
+  EXPECT_EQ(run(coordinator.orphans(orphan)).value(), std::vector<ObjectId>());
+  log_.set_outage(std::nullopt);
+  ASSERT_TRUE(run(coordinator.catch_up()));
+
+  // Another history, as long as this one, and nothing tells of it.
+  const auto missing = static_cast<std::size_t>(coordinator.applied()) - backup.entries.size();
+  for (std::size_t i = 0; i < missing; ++i) backup.entries.push_back(Slice::copy_of("another"));
+  log_.restore(backup);
+  EXPECT_EQ(run(coordinator.deletable_objects(later, 10)).error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(run(coordinator.orphans(of_other)).error().code, ErrorCode::kCorrupt);
+}
+
 TEST_F(LogCoordinatorTest, StartsWithoutTheLogAndRecovers) {
   log_.set_outage(Error{ErrorCode::kUnavailable, "not yet"});
   LogCoordinator& coordinator = make();

@@ -95,17 +95,20 @@ Task<Status> MemoryCoordinator::catch_up() {
   });
 }
 
-Task<std::vector<DeletableObject>> MemoryCoordinator::deletable_objects(TimestampMs until,
-                                                                        std::size_t limit) {
-  co_return co_await run_on(executor_, [this, until, limit] {
+Task<Result<std::vector<DeletableObject>>> MemoryCoordinator::deletable_objects(TimestampMs until,
+                                                                                std::size_t limit) {
+  using Objects = std::vector<DeletableObject>;
+  co_return co_await run_on(executor_, [this, until, limit]() -> Result<Objects> {
     std::lock_guard lock(mutex_);
+    if (failure_) return std::unexpected(*failure_);
     return state_.tables().objects.deletable(until, limit);
   });
 }
 
-Task<std::vector<ObjectId>> MemoryCoordinator::orphans(std::vector<ObjectId> ids) {
-  co_return co_await run_on(executor_, [this, &ids] {
+Task<Result<std::vector<ObjectId>>> MemoryCoordinator::orphans(std::vector<ObjectId> ids) {
+  co_return co_await run_on(executor_, [this, &ids]() -> Result<std::vector<ObjectId>> {
     std::lock_guard lock(mutex_);
+    if (failure_) return std::unexpected(*failure_);
     return orphans_among(state_.tables(), state_.position(), ids);
   });
 }

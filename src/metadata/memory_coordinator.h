@@ -30,9 +30,9 @@ class MemoryCoordinator final : public Coordinator {
     return readers_.group(group_id);
   }
   [[nodiscard]] std::vector<std::string> group_ids() const override { return readers_.group_ids(); }
-  Task<std::vector<DeletableObject>> deletable_objects(TimestampMs until,
-                                                       std::size_t limit) override;
-  Task<std::vector<ObjectId>> orphans(std::vector<ObjectId> ids) override;
+  Task<Result<std::vector<DeletableObject>>> deletable_objects(TimestampMs until,
+                                                               std::size_t limit) override;
+  Task<Result<std::vector<ObjectId>>> orphans(std::vector<ObjectId> ids) override;
   void add_listener(CommitListener& listener) override;
   [[nodiscard]] BrokerEpoch broker_epoch() const override;
   [[nodiscard]] Position applied() const override;
@@ -43,7 +43,8 @@ class MemoryCoordinator final : public Coordinator {
   // is new).
   CommandResult apply(Command command) { return apply_as(broker_, std::move(command)); }
   CommandResult apply_as(BrokerId broker, Command command);
-  // Every submit() and catch_up() answers `error` and does nothing, until it is empty again.
+  // Every submit(), catch_up() and question about objects answers `error` and does nothing, until
+  // it is empty again.
   void set_failure(std::optional<Error> error);
   // While held, submitted commands wait; release() applies them in their order.
   void hold();

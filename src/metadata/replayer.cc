@@ -65,7 +65,13 @@ Status Replayer::apply(const std::vector<LogEntry>& entries) {
   return status;
 }
 
+Task<Status> Replayer::confirm() {
+  doubt();
+  return resolve_doubt();
+}
+
 Task<Status> Replayer::resolve_doubt() {
+  if (auto failed = failure()) co_return std::unexpected(*failed);
   while (settled_doubts_ != doubts_ || verified_incarnation_ != log_.incarnation()) {
     // What comes up meanwhile is not settled by this look at the log.
     const std::uint64_t doubts = doubts_;
@@ -101,9 +107,11 @@ Task<Status> Replayer::read_until(Position target) {
 }
 
 Task<Status> Replayer::verify() {
+  if (auto failed = failure()) co_return std::unexpected(*failed);
   Position at = position();
+  if (at == 0 || planted(Bug::kRestoredLogUnnoticed)) co_return Status{};
+  // Nothing: a snapshot was loaded, and no entry came since. Then the log must not be shorter.
   std::optional<std::uint64_t> before = state_.chain().at(at - 1);
-  if (at == 0 || !before || planted(Bug::kRestoredLogUnnoticed)) co_return Status{};
   std::uint64_t expected = state_.chain().hash();
   auto entries = co_await log_.read(at - 1, 1);
   if (!entries) {
@@ -112,7 +120,7 @@ Task<Status> Replayer::verify() {
     co_return std::unexpected(entries.error());
   }
   bool same = !entries->empty() && entries->front().position == at &&
-              HashChain::extend(*before, entries->front().bytes.bytes()) == expected;
+              (!before || HashChain::extend(*before, entries->front().bytes.bytes()) == expected);
   if (same) co_return Status{};
   Error error{ErrorCode::kCorrupt,
               fmt::format("metadata log diverged at position {}: {}", at,

@@ -53,8 +53,11 @@ class Replayer {
   Task<Status> read_more();
   Task<Status> read_until(Position target);
   // Whether the log still holds the entry at position(). kUnavailable and the like: not known;
-  // kCorrupt is final.
+  // kCorrupt is final. Without another look once there is a failure(), and so are the others here.
   Task<Status> verify();
+  // verify() on one incarnation of the log: for what must be done to no other history than this one
+  // (recording a snapshot, trimming, deleting).
+  Task<Status> confirm();
   // A call of the log failed: what answers next may be another history, so verify() comes before
   // anything else is read or appended. A new incarnation of the log is a doubt of its own.
   void doubt() { ++doubts_; }

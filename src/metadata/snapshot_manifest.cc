@@ -23,6 +23,7 @@ constexpr std::size_t kLeastChunk = 2 + 8 + 1 + 32;
 
 constexpr std::size_t kPositionDigits = 20;
 constexpr std::size_t kDigestDigits = 64;
+constexpr std::size_t kManifestDigits = 16;
 constexpr std::string_view kManifestPart = "manifest-";
 
 template <typename... Args>
@@ -134,8 +135,9 @@ std::string chunk_key(const SnapshotChunk& chunk) {
   return folder(chunk.written_at) + to_hex(chunk.digest);
 }
 
-std::string manifest_key(Position position, BrokerEpoch writer) {
-  return fmt::format("{}{}{}", folder(position), kManifestPart, writer);
+std::string manifest_key(Position position, BrokerEpoch writer, const Sha256& digest) {
+  return fmt::format("{}{}{}-{}", folder(position), kManifestPart,
+                     to_hex(digest).substr(0, kManifestDigits), writer);
 }
 
 std::optional<SnapshotKey> parse_snapshot_key(std::string_view key) {
@@ -150,7 +152,9 @@ std::optional<SnapshotKey> parse_snapshot_key(std::string_view key) {
   out.is_manifest = key.starts_with(kManifestPart);
   if (out.is_manifest) {
     key.remove_prefix(kManifestPart.size());
-    if (key.empty() || !std::ranges::all_of(key, is_digit)) return std::nullopt;
+    if (key.size() <= kManifestDigits + 1 || key[kManifestDigits] != '-') return std::nullopt;
+    if (!std::ranges::all_of(key.substr(0, kManifestDigits), is_hex_digit)) return std::nullopt;
+    if (!std::ranges::all_of(key.substr(kManifestDigits + 1), is_digit)) return std::nullopt;
   } else if (key.size() != kDigestDigits || !std::ranges::all_of(key, is_hex_digit)) {
     return std::nullopt;
   }

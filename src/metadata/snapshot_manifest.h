@@ -38,8 +38,9 @@ struct SnapshotManifest {
 [[nodiscard]] Result<SnapshotManifest> decode_manifest(Bytes bytes);
 
 [[nodiscard]] std::string chunk_key(const SnapshotChunk& chunk);
-// Of the snapshot of `position` that the broker of this epoch writes.
-[[nodiscard]] std::string manifest_key(Position position, BrokerEpoch writer);
+// Of the snapshot of `position` that the broker of this epoch writes, and the digest of its bytes:
+// positions and epochs come again in a log that was put back to an older state.
+[[nodiscard]] std::string manifest_key(Position position, BrokerEpoch writer, const Sha256& digest);
 
 // What a key below kSnapshotPrefix names; nothing for a key that is none of ours.
 struct SnapshotKey {

@@ -173,8 +173,8 @@ std::vector<storage::ObjectKey> old_manifests(const SnapshotKeys& keys, const Sn
 }  // namespace
 
 Task<Result<WrittenSnapshot>> SnapshotStore::write(Position position, BrokerEpoch writer,
-                                                   std::vector<ChunkSource> sources,
-                                                   Snapshot base) {
+                                                   std::vector<ChunkSource> sources, Snapshot base,
+                                                   std::function<Task<Status>()> confirm) {
   const ChunksByName base_chunks = by_name(base.manifest);
   WEIR_CO_CHECK(check_sources(sources, base_chunks));
   WEIR_CO_TRY(SnapshotRef latest, co_await log_.latest_snapshot());
@@ -185,15 +185,29 @@ Task<Result<WrittenSnapshot>> SnapshotStore::write(Position position, BrokerEpoc
   WEIR_CO_CHECK(co_await for_each_parallel(
       sources.size(), kParallel, [&job](std::size_t index) { return write_chunk(job, index); }));
 
-  const SnapshotRef ref{position, manifest_key(position, writer)};
-  WEIR_CO_CHECK(co_await store_.put(ref.manifest_key, Chain(encode_manifest(job.manifest))));
+  const Slice manifest = encode_manifest(job.manifest);
+  const SnapshotRef ref{position, manifest_key(position, writer, sha256(manifest.bytes()))};
+  WEIR_CO_CHECK(co_await store_.put(ref.manifest_key, Chain(manifest)));
   if (!base.ref.manifest_key.empty()) {
     WEIR_CO_CHECK(co_await check_base(store_, base.ref.manifest_key, ref.manifest_key));
   }
-  WEIR_CO_CHECK(co_await log_.record_snapshot(ref));
+  WEIR_CO_CHECK(co_await record(ref, std::move(confirm)));
   WEIR_CO_TRY(latest, co_await log_.latest_snapshot());
   if (latest.manifest_key != ref.manifest_key) co_return superseded(position, latest);
   co_return WrittenSnapshot{{ref, std::move(job.manifest)}, job.chunks_written, job.bytes_written};
+}
+
+// The log may have been put back to an older state while the snapshot was written: then it may be
+// of entries that the log does not have.
+Task<Status> SnapshotStore::record(SnapshotRef ref, std::function<Task<Status>()> confirm) {
+  const std::uint64_t incarnation = log_.incarnation();
+  if (confirm) {
+    WEIR_CO_CHECK(co_await confirm());
+    if (log_.incarnation() != incarnation) {
+      co_return fail(ErrorCode::kUnavailable, "the log was connected to again meanwhile");
+    }
+  }
+  co_return co_await log_.record_snapshot(std::move(ref));
 }
 
 Task<Result<Snapshot>> SnapshotStore::latest() {

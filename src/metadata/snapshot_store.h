@@ -57,10 +57,11 @@ class SnapshotStore {
   // Writes the snapshot of `position` and records it. `base`: an earlier one that write(), latest()
   // or load_latest() gave, or none. kConflict: the log has a snapshot that is not older, or the
   // base was pruned meanwhile; try later with latest() as the base. kInvalid: a name twice, or not
-  // in the base.
+  // in the base. `confirm`: asked last, when only recording is left; with an error nothing is
+  // recorded, and nothing is where the log has a new incarnation since.
   [[nodiscard]] Task<Result<WrittenSnapshot>> write(Position position, BrokerEpoch writer,
-                                                    std::vector<ChunkSource> sources,
-                                                    Snapshot base);
+                                                    std::vector<ChunkSource> sources, Snapshot base,
+                                                    std::function<Task<Status>()> confirm = {});
   // The latest snapshot's manifest alone; empty when there is no snapshot. kNotFound: the log names
   // one that is not in the store.
   [[nodiscard]] Task<Result<Snapshot>> latest();
@@ -78,6 +79,7 @@ class SnapshotStore {
 
  private:
   Task<Result<LoadedSnapshot>> load_chunks(Snapshot snapshot);
+  Task<Status> record(SnapshotRef ref, std::function<Task<Status>()> confirm);
 
   storage::ObjectStore& store_;
   MetadataLog& log_;

@@ -6,8 +6,10 @@
 #include "storage/memory_store.h"
 
 #include <boost/asio/co_spawn.hpp>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 namespace weir::metadata {
@@ -58,6 +60,11 @@ class SnapshotStoreTest : public ::testing::Test {
     }
     return content;
   }
+  // Whose name begins so: the rest depends on its bytes.
+  static bool is_manifest(const std::string& key, Position position, BrokerEpoch writer) {
+    return key.starts_with(fmt::format("snapshots/{:020}/manifest-", position)) &&
+           key.ends_with(fmt::format("-{}", writer));
+  }
   std::vector<std::string> keys() {
     std::vector<std::string> out;
     for (const auto& info : run(objects_.list("", "", 1000)).value().objects)
@@ -89,13 +96,15 @@ TEST_F(SnapshotStoreTest, LoadsWhatWasWritten) {
 }
 
 TEST_F(SnapshotStoreTest, NamesObjectsAsTheFormatSays) {
-  written(7, {{"a", "abc"}});
+  const Snapshot snapshot = written(7, {{"a", "abc"}});
+  const Slice manifest = run(objects_.get(snapshot.ref.manifest_key)).value();
+  const std::string digest = to_hex(sha256(manifest.bytes())).substr(0, 16);
   EXPECT_EQ(keys(),
             (std::vector<std::string>{
                 "snapshots/00000000000000000007/"
                 "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",  // of "abc",
                                                                                      // FIPS 180-4
-                "snapshots/00000000000000000007/manifest-1"}));
+                "snapshots/00000000000000000007/manifest-" + digest + "-1"}));
 }
 
 TEST_F(SnapshotStoreTest, WritesOnlyWhatChanged) {
@@ -135,7 +144,7 @@ TEST_F(SnapshotStoreTest, GivesWayToASnapshotThatIsNotOlder) {
 
 TEST_F(SnapshotStoreTest, LosesToALaterOneRecordedMeanwhile) {
   store_.set_plan([&](const StoreCall& call) {
-    if (call.key.find("manifest-1") != std::string::npos) {
+    if (call.key.find("manifest-") != std::string::npos) {
       EXPECT_TRUE(run_task(log_.record_snapshot({50, "snapshots/of another"})));
     }
     return StoreFault();
@@ -194,9 +203,10 @@ TEST_F(SnapshotStoreTest, PrunesAllButTheLastTwo) {
     base = written(position, content, base);
   }
   // Of others, under way, and beside.
-  const std::vector<std::string> alien = {"snapshots/00000000000000000060/" + std::string(64, 'a'),
-                                          "snapshots/00000000000000000070/manifest-2",
-                                          "snapshots/x", "snapshotsx/y", "data/1"};
+  const std::vector<std::string> alien = {
+      "snapshots/00000000000000000060/" + std::string(64, 'a'),
+      "snapshots/00000000000000000070/manifest-0123456789abcdef-2", "snapshots/x", "snapshotsx/y",
+      "data/1"};
   const SnapshotManifest underway{70, {{.name = "z", .written_at = 70}}};
   for (const std::string& key : alien) {
     ASSERT_TRUE(run(objects_.put(key, Chain(encode_manifest(underway)), {})));
@@ -209,7 +219,11 @@ TEST_F(SnapshotStoreTest, PrunesAllButTheLastTwo) {
   EXPECT_EQ(keys().size(), alien.size() + 2 + 1 + 2);
   EXPECT_EQ(run(snapshots_.prune()).value().chunks, 0U);
   // The one before is whole, too.
-  auto before = run(objects_.get(manifest_key(40, 1)));
+  const auto all = keys();
+  const auto kept =
+      std::ranges::find_if(all, [](const std::string& key) { return is_manifest(key, 40, 1); });
+  ASSERT_NE(kept, all.end());
+  auto before = run(objects_.get(*kept));
   ASSERT_TRUE(before);
   const SnapshotManifest manifest = decode_manifest(before->bytes()).value();
   for (const auto& chunk : manifest.chunks) EXPECT_TRUE(run(objects_.head(chunk_key(chunk))));
@@ -329,12 +343,31 @@ TEST_F(SnapshotStoreTest, OthersMayWriteAndPruneAtAnyMomentOfAPruning) {
   EXPECT_GT(at, 4U);
 }
 
+// The log was put back while the chunks were written.
+TEST_F(SnapshotStoreTest, RecordsNothingThatIsNotConfirmed) {
+  const Content content = {{"a", "1"}};
+  const Error diverged{ErrorCode::kCorrupt, "diverged"};
+  auto refused = run(snapshots_.write(20, 1, sources(content), {}, [&diverged]() -> Task<Status> {
+    co_return std::unexpected(diverged);
+  }));
+  EXPECT_EQ(refused.error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(log_.image().snapshot.position, 0);
+  // And while it was being confirmed.
+  auto restored = run(
+      snapshots_.write(20, 1, sources(content), {}, [image = log_.image(), this]() -> Task<Status> {
+        log_.restore(image);
+        co_return Status();
+      }));
+  EXPECT_EQ(restored.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(log_.image().snapshot.position, 0);
+}
+
 // A writer that was overtaken and lost its chunks to a pruner is told, so that it does not share
 // them with its next one.
 TEST_F(SnapshotStoreTest, AnOvertakenWriterHasNoBase) {
   SnapshotStore other(objects_, log_);
   store_.set_plan([&](const StoreCall& call) {
-    if (call.key == manifest_key(20, 1) && call.operation == StoreOperation::kPut) {
+    if (is_manifest(call.key, 20, 1) && call.operation == StoreOperation::kPut) {
       EXPECT_TRUE(run_task(other.write(30, 2, sources({{"all", "new"}}), {})));
       EXPECT_TRUE(run_task(other.prune()));
     }
@@ -395,7 +428,7 @@ TEST_F(SnapshotStoreTest, AnyFailingCallIsAnErrorAndNoMore) {
 TEST_F(SnapshotStoreTest, AnUnknownOutcomeInTheLogIsSettledByTheNextWrite) {
   const Content content = {{"a", "1"}};
   store_.set_plan([&](const StoreCall& call) {
-    if (call.key == manifest_key(10, 1)) log_.set_outage(Error{ErrorCode::kUnavailable, "down"});
+    if (is_manifest(call.key, 10, 1)) log_.set_outage(Error{ErrorCode::kUnavailable, "down"});
     return StoreFault();
   });
   EXPECT_EQ(write(10, content).error().code, ErrorCode::kUnavailable);
@@ -457,16 +490,21 @@ TEST(SnapshotManifest, KnowsItsKeys) {
   const std::string digest(64, 'a');
   EXPECT_TRUE(parse_snapshot_key("snapshots/00000000000000000012/" + digest));
   EXPECT_EQ(parse_snapshot_key("snapshots/00000000000000000012/" + digest)->position, 12);
-  EXPECT_TRUE(parse_snapshot_key("snapshots/00000000000000000012/manifest-7")->is_manifest);
+  const std::string manifest = "manifest-0123456789abcdef-7";
+  EXPECT_TRUE(parse_snapshot_key("snapshots/00000000000000000012/" + manifest)->is_manifest);
   const std::string folder = "snapshots/00000000000000000012/";
   const std::vector<std::string> none = {
-      "snapshots/12/manifest-7",
+      "snapshots/12/" + manifest,
       folder + "manifest-",
-      folder + "manifest-x",
-      "snapshots/0000000000000000001x/manifest-7",
-      "snapshots/00000000000000000000/manifest-7",
-      "snapshots/99999999999999999999/manifest-7",
-      "data/00000000000000000012/manifest-7",
+      folder + "manifest-7",
+      folder + "manifest-0123456789abcdef",
+      folder + "manifest-0123456789abcdef-",
+      folder + "manifest-0123456789abcdef-x",
+      folder + "manifest-0123456789abcdeX-7",
+      "snapshots/0000000000000000001x/" + manifest,
+      "snapshots/00000000000000000000/" + manifest,
+      "snapshots/99999999999999999999/" + manifest,
+      "data/00000000000000000012/" + manifest,
       folder + digest + "a",
       folder + std::string(64, 'A'),
       folder,

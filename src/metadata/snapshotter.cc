@@ -7,6 +7,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 namespace weir::metadata {
@@ -103,8 +104,11 @@ std::vector<ChunkSource> Snapshotter::sources(std::vector<SnapshotPart> parts,
   return out;
 }
 
+// A snapshot of a history that the log does not hold would keep everybody from starting: this one
+// must be the log's before it is frozen, and still when it is recorded.
 Task<Status> Snapshotter::take(BrokerEpoch epoch) {
   MonoTime begin = clock_.now();
+  WEIR_CO_CHECK(co_await replayer_.confirm());
   auto frozen = std::make_shared<const FrozenState>(freeze(replayer_.state()));
   ByteCount bytes = replayer_.applied_bytes();
   auto froze = clock_.now() - begin;
@@ -117,7 +121,9 @@ Task<Status> Snapshotter::take(BrokerEpoch epoch) {
   // A strand: the store's tasks share what they count.
   auto strand = boost::asio::make_strand(blocking_);
   auto written = co_await boost::asio::co_spawn(
-      strand, store_.write(position, epoch, sources(std::move(parts), versions), base_),
+      strand,
+      store_.write(position, epoch, sources(std::move(parts), versions), base_,
+                   confirm_on(co_await boost::asio::this_coro::executor)),
       boost::asio::use_awaitable);
   if (!written) {
     // Another broker was faster, or its pruning was: go on from what there is.
@@ -138,6 +144,12 @@ Task<Status> Snapshotter::take(BrokerEpoch epoch) {
   co_return Status{};
 }
 
+std::function<Task<Status>()> Snapshotter::confirm_on(const Executor& executor) {
+  return [this, executor] {
+    return boost::asio::co_spawn(executor, replayer_.confirm(), boost::asio::use_awaitable);
+  };
+}
+
 // What another broker wrote counts as written here.
 Task<void> Snapshotter::adopt_latest() {
   if (repairs_) co_return;
@@ -155,6 +167,11 @@ Task<void> Snapshotter::adopt_latest() {
 // The log stays readable from the snapshot before, for brokers that are a little behind. What fails
 // here is done after the next.
 Task<void> Snapshotter::clean_up(SnapshotRef previous) {
+  if (Status confirmed = co_await replayer_.confirm(); !confirmed) {
+    log::warn("metadata.log.trim.failed",
+              {{"position", previous.position}, {"error", confirmed.error()}});
+    co_return;
+  }
   if (previous.position > 0) {
     if (Status trimmed = co_await log_.trim(previous.position); !trimmed) {
       log::warn("metadata.log.trim.failed",
@@ -167,15 +184,15 @@ Task<void> Snapshotter::clean_up(SnapshotRef previous) {
 }
 
 Task<void> Snapshotter::run(TaskGroup& group, BrokerId broker) {
-  while (!group.stopping()) {
+  while (!group.stopping() && !replayer_.failure()) {
     if (has_interval()) {
       co_await due_.wait_until(clock_, clock_.now() + options_.interval);
     } else {
       co_await due_.wait();
     }
-    if (group.stopping() || !is_due(broker)) continue;
+    if (group.stopping() || replayer_.failure() || !is_due(broker)) continue;
     co_await adopt_latest();
-    if (group.stopping() || !is_due(broker)) continue;
+    if (group.stopping() || replayer_.failure() || !is_due(broker)) continue;
     const auto& brokers = replayer_.state().tables().brokers;
     auto own = brokers.find(broker);
     if (own == brokers.end()) continue;  // not registered yet

@@ -12,6 +12,7 @@
 #include "runtime/task_group.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -36,13 +37,13 @@ class Snapshotter {
   // The state of the latest snapshot, or of the one before it with what follows in the log; nothing
   // where there is none. kNotFound and kCorrupt: all are lost.
   Task<Result<std::optional<State>>> load();
-  // Writes snapshots when they are due, until the group stops.
+  // Writes snapshots when they are due, until the group stops or the replay fails.
   Task<void> run(TaskGroup& group, BrokerId broker);
   // The latest snapshot was lost, and no new one is written yet.
   [[nodiscard]] bool repairs() const { return repairs_; }
   // After entries were applied.
   void consider(BrokerId broker);
-  // Lets run() see that the group stops.
+  // Lets run() see that the group stops, or that the replay failed.
   void wake() { due_.notify(); }
   // Writes one now.
   Task<Status> take(BrokerEpoch epoch);
@@ -54,6 +55,8 @@ class Snapshotter {
   [[nodiscard]] bool is_due(BrokerId broker) const;
   // What of the parts has to be written; the versions of all of them.
   std::vector<ChunkSource> sources(std::vector<SnapshotPart> parts, Versions& versions) const;
+  // Whether the log still holds this history, asked where the replayer lives.
+  std::function<Task<Status>()> confirm_on(const Executor& executor);
   void adopt(Snapshot snapshot, Versions versions, ByteCount applied_bytes);
   // The latest is lost: nothing is shared with it. `intact`: the one that is kept instead, or none.
   void repair(SnapshotRef intact);

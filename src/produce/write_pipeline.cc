@@ -86,6 +86,11 @@ struct WritePipeline::Flight {
   }
 };
 
+std::int64_t draw_first_sequence(Rng& rng) {
+  constexpr std::uint64_t kMany = 1ULL << 33;  // five bytes in an extent, ten digits in a key
+  return static_cast<std::int64_t>(1 + rng.below(kMany));
+}
+
 WritePipeline::WritePipeline(PipelineParts parts, std::size_t lanes, FlushLimits limits)
     : parts_(parts),
       limits_(limits),
@@ -161,7 +166,7 @@ void WritePipeline::launch() {
   if (staged.empty()) return;
   if (epoch != sequence_epoch_) {
     sequence_epoch_ = epoch;
-    next_sequence_ = 1;
+    next_sequence_ = parts_.first_sequence;
   }
   auto flight = std::make_shared<Flight>();
   flight->id = {.epoch = epoch, .sequence = next_sequence_++};

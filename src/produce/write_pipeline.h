@@ -12,6 +12,7 @@
 #include "produce/stage.h"
 #include "runtime/metrics.h"
 #include "runtime/notifier.h"
+#include "runtime/rng.h"
 #include "runtime/task_group.h"
 #include "storage/object_store.h"
 
@@ -38,7 +39,12 @@ struct PipelineParts {
   Executor executor;
   MetricsRegistry& metrics;
   Uuid cluster_id;
+  // Of the objects of each epoch. Drawn by each process, far from those of others: when the log
+  // returns to an older state, so do the numbers of epochs, and a put of before that comes late
+  // must not replace an object of after.
+  std::int64_t first_sequence = 1;
 };
+[[nodiscard]] std::int64_t draw_first_sequence(Rng& rng);
 
 class WritePipeline {
  public:
@@ -81,7 +87,7 @@ class WritePipeline {
   CommitOrder order_;
   SequenceGate gate_;
   std::unordered_map<CommitOrder::Ticket, std::shared_ptr<Flight>> flights_;
-  std::int64_t next_sequence_ = 1;
+  std::int64_t next_sequence_ = 0;
   BrokerEpoch sequence_epoch_ = -1;  // whose sequence next_sequence_ is
   std::size_t uploads_ = 0;
   std::atomic<bool> is_draining_ = false;
