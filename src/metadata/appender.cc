@@ -51,7 +51,7 @@ std::optional<Error> Appender::admit(std::size_t bytes, bool is_commit) const {
 }
 
 Task<Result<CommandResult>> Appender::submit(Command command) {
-  WEIR_CO_TRY(std::vector<std::byte> bytes, encode_command(command));
+  WEIR_CO_TRY(std::vector<std::byte> bytes, encode_command(command, metadata_level_));
   if (bytes.size() > kMaxEntryBytes - kMaxRecordHeader) {
     co_return fail(ErrorCode::kInvalid,
                    fmt::format("a {} of {} bytes is too large for the metadata log",
@@ -240,7 +240,7 @@ Task<Status> Appender::append_now(const RecordHeader& header,
                                   const std::vector<Command>& commands) {
   std::vector<std::byte> encoded;
   for (const Command& command : commands) {
-    WEIR_CO_TRY(std::vector<std::byte> bytes, encode_command(command));
+    WEIR_CO_TRY(std::vector<std::byte> bytes, encode_command(command, metadata_level_));
     encoded.insert(encoded.end(), bytes.begin(), bytes.end());
   }
   Status status = co_await append_and_apply(encode_record(header, commands.size(), encoded));

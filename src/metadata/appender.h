@@ -47,6 +47,8 @@ class Appender {
   // Waits until the command's record was applied, or the command was given up.
   Task<Result<CommandResult>> submit(Command command);
 
+  // What may be written (state/metadata_level.h). Any thread.
+  void write_at(std::int16_t metadata_level) { metadata_level_ = metadata_level; }
   // Appends records of this epoch from now on; -1: none, submit() answers `reason`.
   void open(BrokerId broker, BrokerEpoch epoch);
   // Everything that waits is answered with `reason`, and so is what comes until open().
@@ -115,6 +117,7 @@ class Appender {
   Notifier appended_;
   Notifier settled_;
   std::atomic<bool> hurried_ = false;
+  std::atomic<std::int16_t> metadata_level_ = 0;
   bool appending_ = false;
   std::optional<Record> record_;
   std::int64_t next_sequence_ = 0;

@@ -136,13 +136,25 @@ Task<Status> LogCoordinator::register_once() {
   WEIR_CO_CHECK(co_await replayer_.resolve_doubt());
   WEIR_CO_TRY(Uuid cluster_id,
               co_await log_.cluster_id(Uuid::from_random(rng_.next(), rng_.next())));
+  if (const std::int16_t level = replayer_.state().tables().metadata_level();
+      level > options_.metadata_level) {
+    replayer_.fail({ErrorCode::kInvalid,
+                    fmt::format("the brokers of this cluster agreed on level {} of the metadata "
+                                "log; this program knows level {}: run a newer one",
+                                level, options_.metadata_level)});
+    co_return std::unexpected(*replayer_.failure());
+  }
   std::vector<Command> commands;
-  if (replayer_.state().tables().cluster_id.is_zero())
+  if (replayer_.state().tables().cluster_id.is_zero()) {
     commands.push_back(ClusterCreated{.cluster_id = cluster_id});
+    commands.push_back(SetFeatureLevel{.feature = std::string(kMetadataFeature),
+                                       .level = options_.metadata_level});
+  }
   commands.push_back(RegisterBroker{.broker_id = options_.broker_id,
                                     .incarnation = incarnation,
                                     .endpoints = options_.endpoints,
-                                    .rack = options_.rack});
+                                    .rack = options_.rack,
+                                    .metadata_level = options_.metadata_level});
   RecordHeader header{.broker = options_.broker_id,
                       .time = clock_.wall_ms(),
                       .known = replayer_.state().position(),
@@ -194,12 +206,16 @@ void LogCoordinator::after_apply() {
     end_epoch(*failure);
     return;
   }
+  appender_.write_at(replayer_.state().tables().metadata_level());
   membership_.look(replayer_.state().tables().brokers, clock_.now());
   if (metrics_) metrics_->on_applied(replayer_.state());
   if (epoch_ < 0 || leaving_) return;
   auto lost = lost_registration();
   if (!lost) {
     if (snapshotter_) snapshotter_->consider(options_.broker_id);
+    if (next_metadata_level() && !std::exchange(raising_, true)) {
+      group_.spawn(executor_, raise_metadata_level());
+    }
     return;
   }
   if (metrics_) metrics_->on_fenced();
@@ -210,6 +226,24 @@ void LogCoordinator::after_apply() {
     return;
   }
   end_epoch(*lost);
+}
+
+// The level that all brokers know by now, when it is not agreed on yet.
+std::optional<std::int16_t> LogCoordinator::next_metadata_level() const {
+  const Tables& tables = replayer_.state().tables();
+  const std::int16_t level = std::min(options_.metadata_level, tables.common_metadata_level());
+  return level > tables.metadata_level() ? std::optional(level) : std::nullopt;
+}
+
+Task<void> LogCoordinator::raise_metadata_level() {
+  if (const auto level = next_metadata_level()) {
+    auto raised =
+        co_await submit(SetFeatureLevel{.feature = std::string(kMetadataFeature), .level = *level});
+    if (raised && raised->error == kafka::KafkaError::kNone) {
+      log::info("metadata.level.raised", {{"level", *level}});
+    }
+  }
+  raising_ = false;
 }
 
 void LogCoordinator::end_epoch(const Error& reason) {

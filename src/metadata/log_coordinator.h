@@ -29,6 +29,7 @@ struct LogCoordinatorOptions {
   AppenderOptions appender;
   SnapshotterOptions snapshots;
   MembershipOptions membership;
+  std::int16_t metadata_level = kMetadataLevel;  // less: as an older release would (tests)
   // At most between two looks at the log for entries of other brokers, where the log's own wake-up
   // fails.
   Duration poll_interval = std::chrono::milliseconds(500);
@@ -93,6 +94,8 @@ class LogCoordinator final : public Coordinator {
   Task<Status> catch_up_and_confirm() { return ask_to_catch_up(true); }
   Task<void> keep_membership();
   Task<void> fence_silent();
+  [[nodiscard]] std::optional<std::int16_t> next_metadata_level() const;
+  Task<void> raise_metadata_level();
   Task<Status> load();
   Task<Status> load_snapshot();
   Task<Status> replay_to_tail();
@@ -122,6 +125,7 @@ class LogCoordinator final : public Coordinator {
   bool leaving_ = false;
   std::atomic<bool> hurried_ = false;
   std::atomic<BrokerEpoch> epoch_ = -1;
+  bool raising_ = false;  // the metadata level
   Notifier unregistered_;
   Notifier registered_;
   std::atomic<bool> loaded_ = false;

@@ -1,5 +1,6 @@
 // Brokers, features and the cluster's identity.
 #include "metadata/state/apply.h"
+#include "metadata/state/metadata_level.h"
 
 namespace weir::metadata {
 
@@ -14,6 +15,8 @@ CommandResult apply(Tables& tables, ApplyContext& context, const ClusterCreated&
 
 CommandResult apply(Tables& tables, ApplyContext& context, const RegisterBroker& command) {
   if (command.broker_id < 0) return {.error = KafkaError::kInvalidRequest};
+  if (command.metadata_level < tables.metadata_level())
+    return {.error = KafkaError::kUnsupportedVersion};
   BrokerState& broker = tables.brokers[command.broker_id];
   // The same registration again, because its outcome was unknown: it keeps its epoch, and stays
   // fenced if it was.
@@ -24,7 +27,8 @@ CommandResult apply(Tables& tables, ApplyContext& context, const RegisterBroker&
                       .epoch = context.position,
                       .incarnation = command.incarnation,
                       .endpoints = command.endpoints,
-                      .rack = command.rack},
+                      .rack = command.rack,
+                      .metadata_level = command.metadata_level},
             .last_position = context.position};
   ++tables.membership;
   context.changes.image = true;
@@ -47,6 +51,12 @@ CommandResult apply(Tables& tables, ApplyContext& context, const FenceBroker& co
 CommandResult apply(Tables&, ApplyContext&, const Heartbeat&) { return {}; }
 
 CommandResult apply(Tables& tables, ApplyContext& context, const SetFeatureLevel& command) {
+  if (command.feature == kMetadataFeature) {
+    if (command.level <= tables.metadata_level()) return {};
+    if (command.level > tables.common_metadata_level()) {
+      return {.error = KafkaError::kFeatureUpdateFailed};
+    }
+  }
   tables.features[command.feature] = command.level;
   context.changes.image = true;
   return {};

@@ -46,7 +46,8 @@ struct BrokerImage {
   BrokerEpoch epoch = -1;
   Uuid incarnation;
   std::vector<Endpoint> endpoints;
-  std::string rack;  // empty: none
+  std::string rack;                 // empty: none
+  std::int16_t metadata_level = 0;  // the greatest that it knows (metadata_level.h)
 };
 
 // Names what a dynamic configuration belongs to, other than topics: BROKER "1", BROKER "" (all

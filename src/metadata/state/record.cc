@@ -16,6 +16,15 @@ constexpr std::size_t kLeastCommand = 3;
 template <typename M>
 constexpr bool kGenerated = !std::is_same_v<M, CommitObject>;
 
+// The level of the log from which on a command is written. 0: what it takes to agree on one.
+template <typename M>
+constexpr std::int16_t since_level() {
+  static_assert(M::kMaxVersion == 0, "from which level on is the new version written?");
+  constexpr bool kAgrees = std::is_same_v<M, ClusterCreated> || std::is_same_v<M, RegisterBroker> ||
+                           std::is_same_v<M, SetFeatureLevel>;
+  return kAgrees ? 0 : 1;
+}
+
 template <typename M>
 Result<Slice> encode_body(const M& command) {
   if constexpr (kGenerated<M>) {
@@ -84,10 +93,16 @@ RecordHeader read_header(ByteReader& in) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> encode_command(const Command& command) {
+Result<std::vector<std::byte>> encode_command(const Command& command, std::int16_t level) {
   return std::visit(
-      [](const auto& c) -> Result<std::vector<std::byte>> {
+      [level](const auto& c) -> Result<std::vector<std::byte>> {
         using M = std::remove_cvref_t<decltype(c)>;
+        if (level < since_level<M>()) {
+          return fail(ErrorCode::kUnavailable,
+                      fmt::format("the metadata log is at level {}; this takes level {}, which all "
+                                  "brokers must know first",
+                                  level, since_level<M>()));
+        }
         WEIR_TRY(Slice body, encode_body(c));
         ByteWriter out;
         out.uvarint(static_cast<std::uint32_t>(M::kId));

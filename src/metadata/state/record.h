@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "metadata/log/metadata_log.h"
 #include "metadata/state/commands.h"
+#include "metadata/state/metadata_level.h"
 
 #include <cstdint>
 #include <string>
@@ -30,9 +31,11 @@ struct Record {
   std::vector<Command> commands;
 };
 
-// A command with its frame, as it stands in a record. kInvalid: a field cannot be encoded, or a
-// CommitObject fails check().
-[[nodiscard]] Result<std::vector<std::byte>> encode_command(const Command& command);
+// A command with its frame, as it stands in a record of a log of that level. kInvalid: a field
+// cannot be encoded, or a CommitObject fails check(). kUnavailable: brokers of the cluster may not
+// know the command yet.
+[[nodiscard]] Result<std::vector<std::byte>> encode_command(const Command& command,
+                                                            std::int16_t level = kMetadataLevel);
 [[nodiscard]] Slice encode_record(const RecordHeader& header, std::size_t commands,
                                   Bytes encoded_commands);
 

@@ -152,7 +152,8 @@ class Assembler {
                                               .epoch = broker.epoch,
                                               .incarnation = broker.incarnation,
                                               .endpoints = std::move(broker.endpoints),
-                                              .rack = std::move(broker.rack)},
+                                              .rack = std::move(broker.rack),
+                                              .metadata_level = broker.metadata_level},
                                     .fenced = broker.fenced,
                                     .last_sequence = broker.last_sequence,
                                     .last_position = broker.last_position};

@@ -63,7 +63,8 @@ Slice encode_head(const FrozenState& frozen) {
                             .rack = broker.image.rack,
                             .fenced = broker.fenced,
                             .last_sequence = broker.last_sequence,
-                            .last_position = broker.last_position});
+                            .last_position = broker.last_position,
+                            .metadata_level = broker.image.metadata_level});
   }
   for (const auto& [resource, configs] : frozen.configs) {
     head.configs.push_back({resource.type, resource.name, to_entries(configs)});

@@ -27,7 +27,8 @@ Status check_history(const HashChain& chain, const RecordHeader& header, Positio
 
 template <typename T>
 constexpr bool kBeforeRegistration =
-    std::is_same_v<T, ClusterCreated> || std::is_same_v<T, RegisterBroker>;
+    std::is_same_v<T, ClusterCreated> || std::is_same_v<T, SetFeatureLevel> ||
+    std::is_same_v<T, RegisterBroker>;
 
 }  // namespace
 

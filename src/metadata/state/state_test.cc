@@ -260,5 +260,43 @@ TEST(Record, JsonNamesCommands) {
       << *json;
 }
 
+TEST(StateTest, ALevelThatWasAgreedOnKeepsOutWhoKnowsLess) {
+  TestLog log;  // broker 1 knows level 0
+  const std::string level(kMetadataFeature);
+  EXPECT_EQ(log.apply(SetFeatureLevel{.feature = level, .level = 2}).error,
+            KafkaError::kFeatureUpdateFailed);
+  const auto join = [&](BrokerId id, std::int16_t knows) {
+    return log
+        .append_raw({.broker = id}, {RegisterBroker{.broker_id = id,
+                                                    .incarnation = Uuid{9, log.entries.size()},
+                                                    .metadata_level = knows}})
+        ->results.at(0)
+        .error;
+  };
+  EXPECT_EQ(join(1, 3), KafkaError::kNone);
+  EXPECT_EQ(join(2, 2), KafkaError::kNone);
+  const auto set = [&](std::int16_t to) {
+    return log.append_raw({.broker = 1}, {SetFeatureLevel{.feature = level, .level = to}})
+        ->results.at(0)
+        .error;
+  };
+  EXPECT_EQ(set(3), KafkaError::kFeatureUpdateFailed);
+  EXPECT_EQ(set(2), KafkaError::kNone);
+  EXPECT_EQ(set(1), KafkaError::kNone);  // that holds already
+  EXPECT_EQ(log.state.tables().metadata_level(), 2);
+  EXPECT_EQ(join(3, 1), KafkaError::kUnsupportedVersion);
+  EXPECT_FALSE(log.state.tables().brokers.contains(3));
+  EXPECT_EQ(join(2, 1), KafkaError::kUnsupportedVersion);
+  EXPECT_EQ(log.state.tables().brokers.at(2).image.metadata_level, 2);
+}
+
+TEST(StateTest, OnlyWhatItTakesToAgreeIsWrittenBeforeALevelIsAgreedOn) {
+  EXPECT_TRUE(encode_command(ClusterCreated{}, 0));
+  EXPECT_TRUE(encode_command(RegisterBroker{}, 0));
+  EXPECT_TRUE(encode_command(SetFeatureLevel{}, 0));
+  EXPECT_EQ(encode_command(Heartbeat{}, 0).error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(encode_command(Heartbeat{}, 1));
+}
+
 }  // namespace
 }  // namespace weir::metadata

@@ -1,7 +1,10 @@
 #include "metadata/state/tables.h"
 
 #include "metadata/state/item_hash.h"
+#include "metadata/state/metadata_level.h"
 
+#include <algorithm>
+#include <limits>
 #include <set>
 
 namespace weir::metadata {
@@ -13,7 +16,7 @@ std::uint64_t hash_of(const BrokerState& broker) {
   item.number(image.id).number(image.epoch).text(image.rack).number(broker.fenced);
   item.number(static_cast<std::int64_t>(image.incarnation.high))
       .number(static_cast<std::int64_t>(image.incarnation.low));
-  item.number(broker.last_sequence).number(broker.last_position);
+  item.number(broker.last_sequence).number(broker.last_position).number(image.metadata_level);
   for (const Endpoint& endpoint : image.endpoints) {
     item.text(endpoint.listener).text(endpoint.host).number(endpoint.port).text(endpoint.protocol);
   }
@@ -36,6 +39,19 @@ std::uint64_t Tables::hash() const {
     for (const PartitionState& partition : topic.partitions) sum += partition.hash();
   }
   return sum;
+}
+
+std::int16_t Tables::metadata_level() const {
+  const auto found = features.find(std::string(kMetadataFeature));
+  return found == features.end() ? std::int16_t{0} : found->second;
+}
+
+std::int16_t Tables::common_metadata_level() const {
+  std::int16_t level = std::numeric_limits<std::int16_t>::max();
+  for (const auto& [id, broker] : brokers) {
+    if (!broker.fenced) level = std::min(level, broker.image.metadata_level);
+  }
+  return level;
 }
 
 std::uint64_t Tables::hash_without_partitions() const {

@@ -36,6 +36,11 @@ struct Tables {
   ObjectTable objects;
   GroupTable groups;
 
+  // The level of the log that was agreed on, and the greatest that all live brokers know (the
+  // greatest there is, when there are none). metadata_level.h.
+  [[nodiscard]] std::int16_t metadata_level() const;
+  [[nodiscard]] std::int16_t common_metadata_level() const;
+
   // Covers everything above.
   [[nodiscard]] std::uint64_t hash() const;
   [[nodiscard]] std::uint64_t hash_without_partitions() const;
