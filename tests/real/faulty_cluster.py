@@ -1,12 +1,15 @@
 """Three brokers on PostgreSQL and an S3 store in which every connection can fail: each broker reaches the metadata log and the
-store, and clients reach each broker, by a link of the proxy. FAULTS are the ways in which it fails."""
+store, and clients reach each broker, by a link of the proxy. Where it may be, each broker has a network namespace of its own,
+which can be cut off. FAULTS are the ways in which it fails."""
 import contextlib
 import os
 import signal
 import time
+import unittest
 
 import try_cluster
-from proxy import HttpLink, Proxy
+from namespaces import Zones, address, outside
+from proxy import LOOPBACK, HttpLink, Proxy
 from weir import Weir
 
 FAULTS = {}  # name: what makes it happen
@@ -21,7 +24,7 @@ class Node:
 
     def __init__(self, broker, clients, log, store):
         self.broker, self.clients, self.log, self.store = broker, clients, log, store
-        self.bootstrap = f"127.0.0.1:{clients.port}"
+        self.bootstrap = clients.address
 
     def signal(self, number):
         self.broker.process.send_signal(number)
@@ -30,19 +33,29 @@ class Node:
 class FaultyCluster(try_cluster.Cluster):
     def __init__(self, folder, seed=0, log_in_store=False, **settings):
         super().__init__(folder, local=False, log_in_store=log_in_store)
-        self.seed, self.settings, self.nodes, self.proxy = seed, settings, [], None
+        self.seed, self.settings, self.nodes, self.proxy, self.zones = seed, settings, [], None, None
 
     def start(self):
+        try:
+            self.zones = Zones(len(try_cluster.ZONES))
+        except unittest.SkipTest as why:
+            print(f"no network-cut: {why}", flush=True)
         self.proxy = Proxy(self.seed)
         super().start()
 
     def start_broker(self, number, zone):
-        broker = Weir(self.folder / f"broker{number}", node_id=number, broker_rack=zone, **self.settings)
-        log = None if self.log_in_store else self.proxy.link(self.database.port)
-        node = Node(broker, self.proxy.link(broker.port), log, self.proxy.link(self.gateway.port, HttpLink))
-        broker.settings |= {"advertised.listeners": f"PLAINTEXT://{node.bootstrap}",
-                            "metadata.log.url": self.log.replace(str(self.database.port), str(log.port)) if log else self.log,
-                            "object.store.url": self.store.replace(str(self.gateway.port), str(node.store.port))}
+        host, here, within = LOOPBACK, LOOPBACK, ()
+        if self.zones:
+            host, here, within = address(number), outside(number), self.zones.inside(number)
+        broker = Weir(self.folder / f"broker{number}", host, within, node_id=number, broker_rack=zone, **self.settings)
+        clients = self.proxy.link((host, broker.port), host=here)
+        store, log = self.proxy.link((LOOPBACK, self.gateway.port), HttpLink, here), None
+        broker.settings |= {"advertised.listeners": f"PLAINTEXT://{clients.address}", "metadata.log.url": self.log,
+                            "object.store.url": self.store.replace(f"{LOOPBACK}:{self.gateway.port}", store.address)}
+        if not self.log_in_store:
+            log = self.proxy.link((LOOPBACK, self.database.port), host=here)
+            broker.settings["metadata.log.url"] = self.log.replace(f"{LOOPBACK}:{self.database.port}", log.address)
+        node = Node(broker, clients, log, store)
         self.nodes.append(node)
         self.started.append(broker)
         return broker.start()
@@ -52,15 +65,20 @@ class FaultyCluster(try_cluster.Cluster):
         super().stop()
         if self.proxy:
             self.proxy.stop()
+        if self.zones:
+            self.zones.close()
 
     def mend(self):
+        for zone in self.zones.numbers if self.zones else ():
+            self.zones.join(zone)
         for node in self.nodes:
             for link in filter(None, (node.clients, node.log, node.store)):
                 link.mend()
 
     def faults(self):
         """The names of those that can happen to it."""
-        return [name for name in FAULTS if not (self.log_in_store and name.startswith(("log-", "database-")))]
+        left_out = (("log-", "database-") if self.log_in_store else ()) + (() if self.zones else ("network-",))
+        return [name for name in FAULTS if not name.startswith(left_out)]
 
     def bootstrap(self):
         return ",".join(node.bootstrap for node in self.nodes)
@@ -96,6 +114,15 @@ def broker_paused(cluster, random):
     node.signal(signal.SIGSTOP)
     yield
     node.signal(signal.SIGCONT)
+
+
+@fault("network-cut", 5)
+def network_cut(cluster, random):
+    """Of a broker from everything, below all connections."""
+    zone = random.choice(cluster.zones.numbers)
+    cluster.zones.cut(zone)
+    yield
+    cluster.zones.join(zone)
 
 
 def on_links(name, kind, seconds, everywhere, change):

@@ -18,8 +18,23 @@ def run(*command):
     return done.stdout
 
 
+def outside(zone):
+    """The test's address in the zone."""
+    return f"10.78.{zone}.1"
+
+
+def address(zone):
+    """The zone's address for the test."""
+    return f"10.78.{zone}.2"
+
+
+def nowhere(zone):
+    """The route to the zone that is left when its link is down."""
+    return "unreachable", f"10.78.{zone}.0/24", "metric", "9999"
+
+
 class Zones:
-    """Namespaces 1 to `count`. Zone N is 10.77.N.1 to the others, and 10.78.N.2 to the test, whom it knows as 10.78.N.1."""
+    """Namespaces 1 to `count`. Zone N is 10.77.N.1 to the others, and address(N) to the test, whom it knows as outside(N)."""
 
     def __init__(self, count):
         self.numbers, self.mark, self.sniffers = range(1, count + 1), secrets.token_hex(2), []
@@ -42,10 +57,13 @@ class Zones:
             run(*self.inside(zone, "ip", "link", "set", "lo", "up"))
             run(*self.inside(zone, "ip", "address", "add", f"10.77.{zone}.1/32", "dev", "lo"))
             run("ip", "link", "add", f"w{self.mark}{zone}", "type", "veth", "peer", "name", "test", "netns", self.name(zone))
-            run("ip", "address", "add", f"10.78.{zone}.1/24", "dev", f"w{self.mark}{zone}")
+            run("ip", "address", "add", f"{outside(zone)}/24", "dev", f"w{self.mark}{zone}")
             run("ip", "link", "set", f"w{self.mark}{zone}", "up")
-            run(*self.inside(zone, "ip", "address", "add", f"10.78.{zone}.2/24", "dev", "test"))
+            run(*self.inside(zone, "ip", "address", "add", f"{address(zone)}/24", "dev", "test"))
             run(*self.inside(zone, "ip", "link", "set", "test", "up"))
+            run(*self.inside(zone, "ip", "route", "add", "default", "via", outside(zone)))
+            # Where the link is down, nothing of it may leave this machine by another one.
+            run("ip", "route", "add", *nowhere(zone))
         for one, other in itertools.combinations(self.numbers, 2):
             run("ip", "link", "add", f"to{other}", "netns", self.name(one), "type", "veth", "peer", "name", f"to{one}", "netns",
                 self.name(other))
@@ -53,6 +71,13 @@ class Zones:
                 run(*self.inside(here, "ip", "link", "set", f"to{there}", "up"))
                 run(*self.inside(here, "ip", "route", "add", f"10.77.{there}.1/32", "dev", f"to{there}", "src",
                                  f"10.77.{here}.1"))
+
+    def cut(self, zone):
+        """Nothing comes from the test to the zone and back; what is under way is lost, and the zone is not told."""
+        run("ip", "link", "set", f"w{self.mark}{zone}", "down")
+
+    def join(self, zone):
+        run("ip", "link", "set", f"w{self.mark}{zone}", "up")
 
     def bytes_between(self):
         """All bytes that went from one zone to another, both ways."""
@@ -81,6 +106,7 @@ class Zones:
             sniffer.kill()
             sniffer.communicate()
         for zone in self.numbers:
+            subprocess.run(["ip", "route", "delete", *nowhere(zone)], capture_output=True, check=False)
             subprocess.run(["ip", "link", "delete", f"w{self.mark}{zone}"], capture_output=True, check=False)
             subprocess.run(["ip", "netns", "delete", self.name(zone)], capture_output=True, check=False)
 

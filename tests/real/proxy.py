@@ -1,4 +1,4 @@
-"""A network that fails when a test says so: ports of the loopback address that lead to others. A link can be cut, reset,
+"""A network that fails when a test says so: ports of this machine that lead to others. A link can be cut, reset,
 delayed and lose answers; one to an HTTP server can also answer in the server's place and spoil bodies."""
 import asyncio
 import contextlib
@@ -9,6 +9,7 @@ import threading
 
 SLOW_DOWN = b"<?xml version=\"1.0\"?><Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"
 CHUNK = 65536
+LOOPBACK = "127.0.0.1"
 RESET = struct.pack("ii", 1, 0)  # a linger of nothing: the close is a reset
 SLOW_PIECES, SLOW_SECONDS = 20, 4.0
 
@@ -16,13 +17,17 @@ SLOW_PIECES, SLOW_SECONDS = 20, 4.0
 class Link:
     """One port. The methods that change it may be called by any thread; they take effect before they return."""
 
-    def __init__(self, loop, target, seed):
-        self.loop, self.target, self.random = loop, target, random.Random(seed)
+    def __init__(self, loop, host, target, seed):
+        self.loop, self.host, self.target, self.random = loop, host, target, random.Random(seed)
         self.fault, self.share, self.delay_s, self.hits = None, 1.0, 0.0, 0
         self.passable, self.tasks, self.port, self.server = asyncio.Event(), set(), None, None
         self.passable.set()
 
     # For the test.
+
+    @property
+    def address(self):
+        return f"{self.host}:{self.port}"
 
     def cut(self):
         """Nothing comes through, in no direction; nobody is told."""
@@ -76,7 +81,7 @@ class Link:
             if self.fault == "reset":
                 return
             await self.pause()
-            upstream, other = await asyncio.open_connection("127.0.0.1", self.target)
+            upstream, other = await asyncio.open_connection(*self.target)
             await self.join(reader, writer, upstream, other)
         except (OSError, EOFError, asyncio.CancelledError):
             pass
@@ -188,11 +193,11 @@ class Proxy:
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
 
-    def link(self, target, kind=Link):
-        """A new port that leads to the port `target`."""
+    def link(self, target, kind=Link, host=LOOPBACK):
+        """A new port at `host` that leads to `target`, (host, port)."""
         async def listen():
-            link = kind(self.loop, target, self.seed + len(self.links))
-            link.server = await asyncio.start_server(link.serve, "127.0.0.1", 0, limit=1 << 20)
+            link = kind(self.loop, host, target, self.seed + len(self.links))
+            link.server = await asyncio.start_server(link.serve, host, 0, limit=1 << 20)
             link.port = link.server.sockets[0].getsockname()[1]
             return link
         self.links.append(asyncio.run_coroutine_threadsafe(listen(), self.loop).result(10))

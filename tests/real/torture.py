@@ -188,6 +188,8 @@ def main():
     cluster, code = FaultyCluster(folder / "cluster", options.seed, options.object), 1
     try:
         cluster.start()
+        for name in set(options.fault or ()) - set(cluster.faults()):
+            raise SystemExit(f"{name} cannot happen here")
         code = run(cluster, folder, options)
     except (postgres.Unavailable, rados_gateway.Unavailable) as why:
         raise SystemExit(str(why)) from why

@@ -68,7 +68,7 @@ The cluster runs. Metadata log: {self.log}
 Objects: {self.store}
 """)
         for broker, zone in zip(self.brokers, ZONES):
-            print(f"  {zone}: Kafka {broker.bootstrap}, metrics http://127.0.0.1:{broker.http}/metrics, log {broker.log}")
+            print(f"  {zone}: Kafka {broker.bootstrap}, metrics {broker.url}/metrics, log {broker.log}")
         print(f"""
 Try it:
   for i in 1 2 3; do echo "hello $i"; done | kcat -P -b {first.bootstrap} -t greetings -X client.id=zone={ZONES[0]}

@@ -22,25 +22,26 @@ def program(name):
 
 
 class Weir(Process):
-    """A broker with the embedded defaults, its data in `folder`. It keeps its ports over restarts."""
+    """A broker with the embedded defaults, its data in `folder`. It keeps its ports over restarts. `host` is its address, `within`
+    the command that runs it in a network of its own."""
 
-    def __init__(self, folder, **settings):
+    def __init__(self, folder, host="127.0.0.1", within=(), **settings):
         super().__init__("weir", pathlib.Path(folder) / "weir.log")
         self.folder = pathlib.Path(folder)
         self.port, self.http = free_port(), free_port()
         self.options = []  # of the command, beside the settings
-        self.bootstrap = f"127.0.0.1:{self.port}"
+        self.within, self.bootstrap, self.url = within, f"{host}:{self.port}", f"http://{host}:{self.http}"
         self.environment = None  # of the process, when it is not the test's own
         self.settings = {
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
-            "http.listener": f"127.0.0.1:{self.http}",
+            "listeners": f"PLAINTEXT://{self.bootstrap}",
+            "http.listener": f"{host}:{self.http}",
             "object.store.url": f"file:{self.folder}/objects",
             "metadata.log.url": f"sqlite:{self.folder}/metadata.db",
             "group.initial.rebalance.delay.ms": "0",
         } | {key.replace("_", "."): str(value) for key, value in settings.items()}
 
     def start(self):
-        command = [BINARY, "broker", *self.options]
+        command = [*self.within, BINARY, "broker", *self.options]
         for key, value in self.settings.items():
             command += ["--set", f"{key}={value}"]
         self.launch(command, env=self.environment)
@@ -50,14 +51,14 @@ class Weir(Process):
     def not_ready(self):
         """Why /readyz says that the broker is not ready; None if it is."""
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{self.http}/readyz", timeout=10).close()
+            urllib.request.urlopen(f"{self.url}/readyz", timeout=10).close()
             return None
         except urllib.error.HTTPError as error:
             return error.read().decode()
 
     def metrics(self):
         """{sample name with labels: value} of /metrics."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.http}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"{self.url}/metrics", timeout=10) as answer:
             text = answer.read().decode()
         return {name: float(value) for name, value in re.findall(r"^([^#\s].*?)\s+(\S+)$", text, re.MULTILINE)}
 

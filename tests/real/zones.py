@@ -1,27 +1,15 @@
 """Three brokers in three zones, each a network namespace of its own, with a producer and a consumer in each: no record goes
 from one zone to another. What lies between the zones is the clients' small talk (Metadata, heartbeats of groups)."""
+import socket
 import time
 
 from load import IDEMPOTENT, Client, create_topic, ends_of, wait_read
-from namespaces import Zones
+from namespaces import Zones, address
 from weir import RealTest, Weir, program
 
 SECONDS = 6
 VALUE_BYTES = 5000
 MARK = "record-of-zone"
-
-
-class ZoneBroker(Weir):
-    """A broker in a zone; the test asks it over the link to the zone."""
-
-    def __init__(self, folder, zones, zone, **settings):
-        super().__init__(folder, node_id=zone, broker_rack=f"zone-{zone}", listeners="PLAINTEXT://0.0.0.0:9092",
-                         advertised_listeners=f"PLAINTEXT://10.77.{zone}.1:9092", http_listener="", **settings)
-        self.zones, self.zone = zones, zone
-        self.bootstrap = f"10.78.{zone}.2:9092"
-
-    def launch(self, command, **options):
-        super().launch(self.zones.inside(self.zone, *command), **options)
 
 
 class ZoneClient(Client):
@@ -40,12 +28,15 @@ class ZonesTest(RealTest):
         cls.addClassCleanup(cls.zones.close)
         cls.brokers = []
         for zone in cls.zones.numbers:
-            cls.brokers.append(ZoneBroker(cls.scratch / f"broker{zone}", cls.zones, zone,
-                                          object_store_url=f"file:{cls.scratch}/objects",
-                                          metadata_log_url=f"sqlite:{cls.scratch}/metadata.db"))
-            cls.addClassCleanup(cls.brokers[-1].kill)
-            cls.brokers[-1].start()
-        cls.addresses = ",".join(f"10.77.{zone}.1:9092" for zone in cls.zones.numbers)
+            broker = Weir(cls.scratch / f"broker{zone}", address(zone), cls.zones.inside(zone), node_id=zone,
+                          broker_rack=f"zone-{zone}", object_store_url=f"file:{cls.scratch}/objects",
+                          metadata_log_url=f"sqlite:{cls.scratch}/metadata.db")
+            broker.settings |= {"listeners": f"PLAINTEXT://0.0.0.0:{broker.port}",
+                                "advertised.listeners": f"PLAINTEXT://10.77.{zone}.1:{broker.port}"}
+            cls.brokers.append(broker)
+            cls.addClassCleanup(broker.kill)
+            broker.start()
+        cls.addresses = ",".join(f"10.77.{zone}.1:{broker.port}" for zone, broker in enumerate(cls.brokers, 1))
 
     def traffic(self, zone_of_producers):
         """Producers and consumers of every zone for a while. Returns how many bytes of records were read, how many bytes of
@@ -80,6 +71,15 @@ class ZonesTest(RealTest):
         self.assertGreater(records, 20e6)
         self.assertEqual(found, 0)
         self.assertLess(between, records * 0.01)
+
+    def test_a_zone_that_is_cut_off(self):
+        """What others do to a zone, does what it says."""
+        first = (address(1), self.brokers[0].port)
+        self.zones.cut(1)
+        with self.assertRaises(OSError):
+            socket.create_connection(first, 1).close()
+        self.zones.join(1)
+        socket.create_connection(first, 5).close()
 
     def test_records_between_zones_would_be_seen(self):
         records, between, found = self.traffic(lambda zone: f",zone=zone-{zone % 3 + 1}")

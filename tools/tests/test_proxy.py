@@ -47,7 +47,7 @@ class Links(unittest.TestCase):
         self.server.seen = []
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.proxy = proxy.Proxy(seed=1)
-        self.link = self.proxy.link(self.server.server_port, proxy.HttpLink)
+        self.link = self.proxy.link(self.server.server_address, proxy.HttpLink)
 
     def tearDown(self):
         self.proxy.stop()
@@ -62,7 +62,7 @@ class Links(unittest.TestCase):
             return answer.status, answer.read()
 
     def test_it_passes_everything(self):
-        for link in (self.link, self.proxy.link(self.server.server_port)):
+        for link in (self.link, self.proxy.link(self.server.server_address)):
             self.assertEqual(self.ask(link=link), (200, BODY))
             self.assertEqual(self.ask("HEAD", link=link), (200, b""))
             self.assertEqual(self.ask("PUT", BODY * 20, link=link), (200, b"ok"))
@@ -78,7 +78,7 @@ class Links(unittest.TestCase):
                 self.assertEqual((answer.status, answer.read()), (200, {"PUT": b"ok", "HEAD": b"", "GET": BODY}[method]))
 
     def test_a_cut_holds_everything_back(self):
-        for link in (self.link, self.proxy.link(self.server.server_port)):
+        for link in (self.link, self.proxy.link(self.server.server_address)):
             link.cut()
             with self.assertRaises(TimeoutError):
                 self.ask(timeout=0.3, link=link)
@@ -106,7 +106,7 @@ class Links(unittest.TestCase):
         self.assertGreater(time.monotonic() - started, 0.4)
 
     def test_lost_answers(self):
-        link = self.proxy.link(self.server.server_port)
+        link = self.proxy.link(self.server.server_address)
         link.bend("lost-answers")
         with self.assertRaises((ConnectionError, http.client.RemoteDisconnected)):
             self.ask("PUT", b"one", link=link)
