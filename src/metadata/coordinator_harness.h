@@ -26,6 +26,8 @@ class Cable final : public MetadataLog {
     deaf_ = false;
     thawed_.notify();
   }
+  // Others are faster, whatever it appends.
+  void lose(bool is_losing) { losing_ = is_losing; }
   void freeze() { frozen_ = true; }
   void thaw() {
     frozen_ = false;
@@ -35,6 +37,7 @@ class Cable final : public MetadataLog {
   Task<Result<Appended>> append(Slice entry, Position known) override {
     WEIR_CO_CHECK(co_await pass());
     ++appends;
+    if (losing_) co_return fail(ErrorCode::kConflict, "others are faster");
     co_return co_await log_.append(std::move(entry), known);
   }
   Task<Result<std::vector<LogEntry>>> read(Position after, ByteCount limit) override {
@@ -71,6 +74,7 @@ class Cable final : public MetadataLog {
   bool cut_ = false;
   bool frozen_ = false;
   bool deaf_ = false;
+  bool losing_ = false;
   Notifier thawed_;
 };
 

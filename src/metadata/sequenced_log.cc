@@ -42,9 +42,9 @@ void SequencedLog::follow(std::shared_ptr<const BrokerImage> sequencer) {
   unknown_backoff_.reset();
 }
 
-std::shared_ptr<const BrokerImage> SequencedLog::sequencer() const {
+std::shared_ptr<const BrokerImage> SequencedLog::sequencer(Resting resting) const {
   std::lock_guard lock(mutex_);
-  return clock_.now() < rest_until_ ? nullptr : sequencer_;
+  return resting == Resting::kCounts && clock_.now() < rest_until_ ? nullptr : sequencer_;
 }
 
 void SequencedLog::carried(const Status& status) {
@@ -61,13 +61,26 @@ void SequencedLog::carried(const Status& status) {
   log::warn("metadata.sequencer.failed", {{"error", status.error()}});
 }
 
+Task<Result<Appended>> SequencedLog::hand_over(std::shared_ptr<const BrokerImage> to, Slice entry,
+                                               Position known) {
+  auto appended = co_await carrier_.carry(*to, std::move(entry), known);
+  carried(appended ? Status() : std::unexpected(appended.error()));
+  co_return appended;
+}
+
 Task<Result<Appended>> SequencedLog::append(Slice entry, Position known) {
-  if (auto to = sequencer(); to && entry.size() <= kCarriedMax) {
-    auto appended = co_await carrier_.carry(*to, entry, known);
-    carried(appended ? Status() : std::unexpected(appended.error()));
+  const bool is_carried = entry.size() <= kCarriedMax;
+  if (auto to = sequencer(Resting::kCounts); to && is_carried) {
+    auto appended = co_await hand_over(std::move(to), entry, known);
     if (appended || appended.error().code != ErrorCode::kUnavailable) co_return appended;
   }
-  co_return co_await below().append(std::move(entry), known);
+  auto appended = co_await below().append(entry, known);
+  if (appended || appended.error().code != ErrorCode::kConflict) co_return appended;
+  // Others were faster all the time: whoever writes for all is well, and this broker alone would
+  // go on losing.
+  auto to = sequencer(Resting::kDoesNot);
+  if (!to || !is_carried) co_return appended;
+  co_return co_await hand_over(std::move(to), std::move(entry), known);
 }
 
 const BrokerImage* sequencer_of(const ClusterImage& cluster) {

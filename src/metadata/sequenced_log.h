@@ -31,8 +31,11 @@ class SequencedLog final : public ForwardingLog {
   Task<Result<Appended>> append(Slice entry, Position known) override;
 
  private:
-  // Nothing while this broker shall append for itself.
-  [[nodiscard]] std::shared_ptr<const BrokerImage> sequencer() const;
+  enum class Resting { kCounts, kDoesNot };
+  // Nothing: this broker shall append for itself.
+  [[nodiscard]] std::shared_ptr<const BrokerImage> sequencer(Resting resting) const;
+  Task<Result<Appended>> hand_over(std::shared_ptr<const BrokerImage> to, Slice entry,
+                                   Position known);
   void carried(const Status& status);
 
   AppendCarrier& carrier_;

@@ -127,6 +127,21 @@ TEST_F(SequencedLogTest, WhatMayStandItAppendsNotAgain) {
   EXPECT_EQ(neighbour.calls, 2);
 }
 
+// Who alone loses against it knows that it is well.
+TEST_F(SequencedLogTest, WhoLosesToItHandsOverAtOnce) {
+  follow(2);
+  neighbour.error = Error{ErrorCode::kTimeout, "slow"};
+  neighbour.arrives = false;
+  EXPECT_FALSE(append("a"));
+  neighbour.error.reset();
+  cable->lose(true);
+  ASSERT_TRUE(append("b"));
+  EXPECT_EQ(neighbour.calls, 2);
+  EXPECT_EQ(stored(), "b ");
+  log.follow(nullptr);
+  EXPECT_EQ(append("c").error().code, ErrorCode::kConflict);
+}
+
 TEST_F(SequencedLogTest, ItRestsLongerEachTimeAndNotForAnotherBroker) {
   follow(2);
   neighbour.error = Error{ErrorCode::kTimeout, "slow"};

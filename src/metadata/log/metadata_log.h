@@ -9,7 +9,8 @@
 //
 // Errors: kInvalid (arguments), kNotFound (trimmed), kTimeout and kUnavailable (try again; an
 // append may or may not stand), kThrottled (too many appends wait; nothing was appended),
-// kExhausted (no space; nothing was appended), kCorrupt.
+// kExhausted (no space; nothing was appended), kConflict (others' appends are faster, one after the
+// other; nothing was appended), kCorrupt.
 #pragma once
 #include "base/bytes.h"
 #include "base/error.h"

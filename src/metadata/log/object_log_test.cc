@@ -104,6 +104,36 @@ TEST_F(ObjectLogTest, ALatePutIsAnothersEntry) {
   EXPECT_EQ(stored(*log), "1:late 2:next ");
 }
 
+// Whatever is put, another writer has put something there a moment before.
+class AlwaysLater final : public ForwardingStore {
+ public:
+  AlwaysLater(storage::ObjectStore& inner, ManualClock& clock)
+      : ForwardingStore(inner), clock_(clock) {}
+
+  Task<Status> put(storage::ObjectKey key, Chain body, storage::PutOptions options) override {
+    if (const auto first = object_log::number_of(object_log::kEntries, key)) {
+      const std::vector<Slice> others = {Slice::copy_of("other")};
+      WEIR_CO_CHECK(co_await inner().put(
+          key, object_log::encode_group({1, 1}, *first, others), options));
+      clock_.advance(milliseconds(20));
+    }
+    co_return co_await ForwardingStore::put(std::move(key), std::move(body), options);
+  }
+
+ private:
+  ManualClock& clock_;
+};
+
+TEST_F(ObjectLogTest, WhoLosesEveryRaceLearnsOfIt) {
+  ManualClock clock;
+  AlwaysLater store(memory_, clock);
+  const MonoTime began = clock.now();
+  auto log = open_log(store, clock);
+  EXPECT_EQ(append(*log, "own").error().code, ErrorCode::kConflict);
+  EXPECT_LT(clock.now() - began, seconds(2));
+  EXPECT_EQ(stored(*log).find("own"), std::string::npos);
+}
+
 TEST_F(ObjectLogTest, AppendsThatComeTogetherShareAnObject) {
   auto log = open_log(store_, clock_);
   auto gate = std::make_shared<storage::StoreGate>();

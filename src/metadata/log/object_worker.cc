@@ -40,6 +40,9 @@ constexpr Duration kOthersShow = std::chrono::minutes(1);
 // Of others' groups that a writer met, before it looks for the mark.
 constexpr std::size_t kMostUnchecked = 8;
 
+// A writer that has lost for so long may go on losing for as long as the winner writes.
+constexpr Duration kLongestRace = milliseconds(1000);
+
 // How often something is looked for anew that was there and is not.
 constexpr int kTries = 4;
 
@@ -155,6 +158,7 @@ Task<Result<std::optional<Group>>> ObjectLog::Worker::put_group(Position first,
 
 Task<Status> ObjectLog::Worker::write_some(Pending& group) {
   std::vector<Group> unchecked;  // others' that were met, and at last the own one
+  const MonoTime started = clock_.now();
   for (int deleted = 0; deleted < kTries;) {
     if (unchecked.empty() && !chain_.known()) WEIR_CO_CHECK(co_await look(Upto::kEnd));
     if (unchecked.empty() && clock_.now() - looked_ > kFresh) {
@@ -185,6 +189,9 @@ Task<Status> ObjectLog::Worker::write_some(Pending& group) {
     WEIR_CO_CHECK(co_await chain_.check_mark(unchecked.front().first()));
     for (Group& one : unchecked) chain_.add(std::move(one));
     unchecked.clear();
+    if (!own && clock_.now() - started > kLongestRace) {
+      co_return fail(ErrorCode::kConflict, "metadata log: others are faster with every entry");
+    }
     if (!own) continue;
     looked_ = clock_.now();
     rest_until_ = looked_ + rest_after(looked_ - began);
