@@ -164,6 +164,18 @@ TEST_F(GroupsTest, AnAssignmentThatCannotBeLoggedIsNotHandedOut) {
   EXPECT_EQ(state(), "PreparingRebalance");
 }
 
+// Clients look for another coordinator after other errors, and lose their sessions over it.
+TEST_F(GroupsTest, WhileTheLogIsDownACommitIsTriedAgainAtTheSameCoordinator) {
+  Joined a = join_new();
+  advance(seconds(3));
+  sync(a.id, 1, {{a.id, "A"}});
+  log_.set_failure(Error{ErrorCode::kUnavailable, "down"});
+  EXPECT_EQ(commit(a.id, 1), KafkaError::kCoordinatorLoadInProgress);
+  EXPECT_EQ(heartbeat(a.id, 1), KafkaError::kNone);
+  log_.set_failure(Error{ErrorCode::kFenced, "another owns the group"});
+  EXPECT_EQ(commit(a.id, 1), KafkaError::kCoordinatorNotAvailable);
+}
+
 TEST_F(GroupsTest, AStaticMemberThatReturnsKeepsItsPlaceWithoutARebalance) {
   auto first = join({.instance_id = "i1"});
   advance(seconds(3));

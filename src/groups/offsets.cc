@@ -49,8 +49,14 @@ struct CommitPlan {
     });
   }
   void settle(const Result<metadata::CommandResult>& written) {
-    if (!written || written->error != KafkaError::kNone)
-      return fail_rest(written ? written->error : KafkaError::kCoordinatorNotAvailable);
+    // While the log is down the coordinator stays who it is: a client that looked for it anew, as it
+    // does after COORDINATOR_NOT_AVAILABLE, would send no heartbeats meanwhile and lose its session.
+    if (!written) {
+      return fail_rest(written.error().code == ErrorCode::kFenced
+                           ? KafkaError::kCoordinatorNotAvailable
+                           : KafkaError::kCoordinatorLoadInProgress);
+    }
+    if (written->error != KafkaError::kNone) return fail_rest(written->error);
     for (std::size_t i = 0; i < places.size(); ++i) {
       response.topics[places[i].topic].partitions[places[i].partition].error_code =
           written->items[i].error;

@@ -109,8 +109,9 @@ Task<Status> S3Store::put(ObjectKey key, Chain body, PutOptions options) {
     request.headers.emplace_back(target_.dialect.absent_header, target_.dialect.absent_value);
   }
   request.body = std::move(body);
-  auto answer = co_await client_.send(std::move(request));
-  if (!answer) co_return std::unexpected(std::move(answer).error());
+  WEIR_CO_TRY(const net::HttpAnswer answer, co_await client_.send(std::move(request)));
+  // A proxy or a web server in the store's place may say 200 to everything.
+  if (answer.header("etag").empty()) co_return no_answer(key, "has no ETag: is it a store's?");
   co_return Status();
 }
 

@@ -139,7 +139,7 @@ TEST_F(S3StoreTest, OverTlsTheBodyIsNotHashed) {
 
 TEST_F(S3StoreTest, GoogleIsSpokenToInItsOwnWords) {
   Bench bench("s3://bucket?endpoint=https://storage.googleapis.com");
-  bench.fault = [](const FakeRequest&) { return FakeReply{}; };
+  bench.fault = [](const FakeRequest&) { return FakeReply{.headers = {{"ETag", "\"1\""}}}; };
   auto put = bench.store().put("k", Chain(Slice::copy_of("123456789")), {.if_absent = true});
   EXPECT_TRUE(run_in_time(context_, bench.clock, std::move(put)));
   const FakeRequest sent = bench.last();
@@ -195,6 +195,12 @@ TEST_F(S3StoreTest, AMissingBucketIsNoMissingObject) {
   EXPECT_EQ(run(store().head("k")).error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(run(store().remove({"k"})).error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(run(store().list("", "", 1)).error().code, ErrorCode::kUnavailable);
+}
+
+// A proxy that wants a login, a web server at the wrong port.
+TEST_F(S3StoreTest, WhoeverSaysYesToEverythingIsNoStore) {
+  answer({.headers = {{"Content-Type", "text/html"}}, .body = "<html>login</html>"});
+  EXPECT_EQ(put("k", "body").error().code, ErrorCode::kUnavailable);
 }
 
 TEST_F(S3StoreTest, ATruncatedOrDamagedBodyIsNeverData) {
