@@ -49,8 +49,9 @@ struct CommitPlan {
     });
   }
   void settle(const Result<metadata::CommandResult>& written) {
-    // While the log is down the coordinator stays who it is: a client that looked for it anew, as it
-    // does after COORDINATOR_NOT_AVAILABLE, would send no heartbeats meanwhile and lose its session.
+    // While the log is down the coordinator stays who it is: a client that looked for it anew, as
+    // it does after COORDINATOR_NOT_AVAILABLE, would send no heartbeats meanwhile and lose its
+    // session.
     if (!written) {
       return fail_rest(written.error().code == ErrorCode::kFenced
                            ? KafkaError::kCoordinatorNotAvailable
