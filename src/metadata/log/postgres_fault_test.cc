@@ -158,6 +158,25 @@ TEST_F(PostgresFaultTest, AServerThatMayLoseWhatItAcknowledgedIsRefused) {
   EXPECT_EQ(append_at_last(*log, "b"), 2);
 }
 
+TEST_F(PostgresFaultTest, AServerThatIsToldToLoseCommitsLosesNoneOfASessionThatIsOpen) {
+  auto log = open();
+  server_->execute("CREATE TABLE " + schema() + ".seen (setting text)");
+  server_->execute("CREATE FUNCTION " + schema() +
+                   ".note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO seen VALUES "
+                   "(current_setting('synchronous_commit')); RETURN NULL; END $$");
+  server_->execute("CREATE TRIGGER note AFTER INSERT ON " + schema() +
+                   ".weir_log EXECUTE FUNCTION " + schema() + ".note()");
+  server_->execute("ALTER SYSTEM SET synchronous_commit = off");
+  server_->execute("SELECT pg_reload_conf()");
+  const auto is_off = [&] { return server_->execute("SHOW synchronous_commit") == "off"; };
+  while (!is_off()) std::this_thread::sleep_for(milliseconds(1));
+  ASSERT_TRUE(append(*log, "a"));
+  EXPECT_EQ(server_->execute("SELECT setting FROM " + schema() + ".seen"), "on");
+  server_->execute("ALTER SYSTEM RESET synchronous_commit");
+  server_->execute("SELECT pg_reload_conf()");
+  while (is_off()) std::this_thread::sleep_for(milliseconds(1));
+}
+
 // PostgreSQL lets a function of the user's stand for one of its own.
 TEST_F(PostgresFaultTest, AnOldServerIsRefused) {
   server_->execute("CREATE FUNCTION " + schema() +

@@ -28,7 +28,8 @@ std::string settings(Duration timeout) {
         std::pair{"enable_mergejoin", "off"}}) {
     out += fmt::format(", set_config('{}', '{}', false)", name, value);
   }
-  return out;
+  // What check_server() saw holds for the session, whatever the server is told later.
+  return out + ", set_config('synchronous_commit', current_setting('synchronous_commit'), false)";
 }
 
 constexpr const char* kServer =
