@@ -18,6 +18,7 @@ PendingAnswer answered(Answer answer) {
 
 void let_go_of_request(RequestContext& context, Slice& body) {
   context.header.client_id = std::nullopt;  // it lies in the body's memory
+  context.header.kept_texts = {};
   body = Slice();
   context.reservation.reset();
   context.work = {};

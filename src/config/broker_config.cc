@@ -218,17 +218,34 @@ Status check_values(const BrokerLayers& layers, const BrokerConfig& config) {
   return {};
 }
 
-void add_warnings(const BrokerLayers& layers, BrokerConfig& out) {
+// A request that is larger than all memory for requests would be read all the same, once no other
+// is there, and take the broker beyond its budget.
+void bound_requests(BrokerConfig& out) {
+  ByteCount& limit = out.connections.max_request_bytes;
+  const ByteCount memory = request_memory(out);
+  if (limit <= memory) return;
+  out.warnings.push_back(fmt::format(
+      "socket.request.max.bytes ({}) is more than memory.budget.bytes ({}) has for requests: half "
+      "of what cache.max.bytes ({}) leaves; requests of more than {} bytes are refused",
+      limit, out.memory_budget_bytes, out.cache_max_bytes, memory));
+  limit = memory;
+}
+
+void warn_of_messages(const BrokerLayers& layers, BrokerConfig& out) {
   const auto message_bytes = broker_number(layers, "message.max.bytes");
   if (message_bytes > static_cast<std::int64_t>(out.connections.max_request_bytes)) {
     out.warnings.push_back(fmt::format(
-        "message.max.bytes ({}) is more than socket.request.max.bytes ({}), which bounds every "
-        "request",
+        "message.max.bytes ({}) is more than a request may have ({}: socket.request.max.bytes, or "
+        "what memory.budget.bytes has for requests)",
         message_bytes, out.connections.max_request_bytes));
   }
 }
 
 }  // namespace
+
+ByteCount request_memory(const BrokerConfig& config) {
+  return (config.memory_budget_bytes - config.cache_max_bytes) / 2;
+}
 
 Result<BrokerConfig> make_broker_config(const BrokerLayers& layers, const Machine& machine,
                                         Permissions permissions) {
@@ -244,7 +261,8 @@ Result<BrokerConfig> make_broker_config(const BrokerLayers& layers, const Machin
   WEIR_CHECK(check_order(config));
   config.append.early_puts_per_second = early_puts(layers, config.object_store_url);
   WEIR_CHECK(read_dev_latency(layers, permissions, config));
-  add_warnings(layers, config);
+  bound_requests(config);
+  warn_of_messages(layers, config);
   return config;
 }
 

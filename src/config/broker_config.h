@@ -99,6 +99,10 @@ struct BrokerConfig {
   std::vector<std::string> warnings;
 };
 
+// For the frames of requests: half of the budget that is not the cache's. A quarter is for answers
+// to fetches, and everything else may need the rest.
+[[nodiscard]] ByteCount request_memory(const BrokerConfig& config);
+
 // What the command line allows.
 struct Permissions {
   bool volatile_backends = false;  // --dev: and delays for trying

@@ -214,6 +214,22 @@ TEST(BrokerConfig, AMessageGreaterThanARequestIsAWarning) {
   EXPECT_TRUE(config->warnings[0].starts_with("message.max.bytes (1048588) is more than"));
 }
 
+TEST(BrokerConfig, NoRequestIsLargerThanTheMemoryForRequests) {
+  EXPECT_EQ(build({})->connections.max_request_bytes, 100_MiB);
+  EXPECT_TRUE(build({})->warnings.empty());
+  const auto config = build({"memory.budget.bytes=67108864"});
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->connections.max_request_bytes, 16_MiB);
+  ASSERT_EQ(config->warnings.size(), 1U);
+  EXPECT_EQ(config->warnings[0],
+            "socket.request.max.bytes (104857600) is more than memory.budget.bytes (67108864) has "
+            "for requests: half of what cache.max.bytes (33554432) leaves; requests of more than "
+            "16777216 bytes are refused");
+  const auto exact = build({"memory.budget.bytes=67108864", "socket.request.max.bytes=16777216"});
+  EXPECT_EQ(exact->connections.max_request_bytes, 16_MiB);
+  EXPECT_TRUE(exact->warnings.empty());
+}
+
 TEST(Layers, TheStrongestCountsAndAWrongOneIsPassedOver) {
   auto layers = *make_layers(*merge_sources({.sets = {"message.max.bytes=3"}}), kMachine);
   EXPECT_EQ(broker_number(layers, "message.max.bytes"), 3);

@@ -12,14 +12,18 @@
 #include "runtime/executors.h"
 #include "runtime/log.h"
 #include "storage/delayed_store.h"
+#include "storage/file_folders.h"
 #include "storage/hedging_store.h"
 #include "storage/metered_store.h"
 #include "storage/open_object_store.h"
 #include "storage/paced_store.h"
 #include "storage/retrying_store.h"
+#include "storage/watched_store.h"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
+#include <filesystem>
 
 namespace weir {
 namespace {
@@ -47,12 +51,6 @@ std::vector<Executor> cores_of(Executors& executors) {
   return cores;
 }
 
-// Half of the budget that is not the cache's. A quarter is for answers to fetches, and everything
-// else may need the rest.
-ByteCount request_memory(const config::BrokerConfig& config) {
-  return (config.memory_budget_bytes - config.cache_max_bytes) / 2;
-}
-
 std::uint64_t connection_slots(const config::ConnectionConfig& config) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(config.max_connections, 1));
 }
@@ -76,6 +74,15 @@ void delay_log(const config::LatencyConfig& latency, Clock& clock, Rng rng,
   log = std::make_unique<metadata::DelayedLog>(std::move(log), clock, latency.append, rng);
 }
 
+// As that of the default store is made. A path that somebody wrote may lie on a disk that is not
+// mounted.
+Status make_folder_of_default_log(std::string_view url) {
+  constexpr std::string_view kFile = "sqlite:";
+  if (url != config::find_key(config::Scope::kBroker, "metadata.log.url")->default_text) return {};
+  const std::filesystem::path path(url.substr(kFile.size()));
+  return storage::make_path(path.parent_path().string());
+}
+
 metadata::MembershipOptions membership_options(const config::MetadataConfig& config) {
   return {.session_timeout = std::chrono::milliseconds(config.session_timeout_ms),
           .heartbeat_interval = std::chrono::milliseconds(config.heartbeat_interval_ms)};
@@ -91,11 +98,12 @@ struct BrokerProcess::Parts {
         executors(std::move(threads)),
         raw_store(std::move(opened_store)),
         metered_store(*raw_store, *clock, metrics),
-        paced_store(metered_store, metrics),
+        watched_store(metered_store, *clock),
+        paced_store(watched_store, metrics),
         hedging_store(paced_store, *clock, metrics,
                       storage::hedge_policy(config.broker.object_store_url)),
         store(hedging_store, *clock, Rng::from_entropy(), {}),
-        memory(request_memory(config.broker)),
+        memory(config::request_memory(config.broker)),
         slots(connection_slots(config.broker.connections)),
         cores(cores_of(*executors)),
         handler(cores, metrics, *clock),
@@ -107,6 +115,7 @@ struct BrokerProcess::Parts {
   std::unique_ptr<Executors> executors;
   std::unique_ptr<storage::ObjectStore> raw_store;
   storage::MeteredStore metered_store;
+  storage::WatchedStore watched_store;
   storage::PacedStore paced_store;
   storage::HedgingStore hedging_store;
   storage::RetryingStore store;
@@ -143,6 +152,7 @@ struct BrokerProcess::Parts {
 // A log in the store pays for its requests, too, so they are counted with the others. It has its
 // own way of trying again.
 Status BrokerProcess::Parts::open_log() {
+  WEIR_CHECK(make_folder_of_default_log(config.broker.metadata.log_url.reveal()));
   WEIR_TRY(log,
            metadata::open_metadata_log(config.broker.metadata.log_url.reveal(), *clock,
                                        {.allow_unsafe = config.broker.metadata.log_allow_unsafe,
@@ -197,6 +207,7 @@ Status BrokerProcess::Parts::listen_http() {
 Status BrokerProcess::Parts::readiness() const {
   const metadata::LogCoordinator* started = started_coordinator;
   if (started != nullptr) WEIR_CHECK(started->status());
+  WEIR_CHECK(watched_store.status());
   if (is_serving) return {};
   return fail(ErrorCode::kUnavailable, "the broker starts or stops");
 }

@@ -31,11 +31,19 @@ void end_at_once() {
   std::_Exit(static_cast<int>(ExitCode::kFailure));
 }
 
+// A terminal that is closed stops the broker as TERM does, unless it was started to outlive it
+// (nohup). So it is with Apache Kafka.
+bool heeds_hangup() {
+  struct sigaction inherited{};
+  return sigaction(SIGHUP, nullptr, &inherited) == 0 && inherited.sa_handler != SIG_IGN;
+}
+
 // Until a signal asks for the end, or the broker fails.
 Task<ExitCode> wait_for_end(BrokerProcess& broker) {
   OneShot<ExitCode> end;
   auto executor = co_await boost::asio::this_coro::executor;
   boost::asio::signal_set signals(executor, SIGTERM, SIGINT);
+  if (heeds_hangup()) signals.add(SIGHUP);
   signals.async_wait([end](const boost::system::error_code& error, int signal) mutable {
     if (error) return;
     log::info("broker.signal", {{"signal", signal}});

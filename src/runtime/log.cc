@@ -1,5 +1,7 @@
 #include "runtime/log.h"
 
+#include "base/utf8.h"
+
 #include <fmt/format.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -15,8 +17,6 @@ constinit std::atomic<Level> level{Level::kInfo};
 }
 
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 // The log is never destroyed: threads may write while the process ends.
 struct State {
@@ -53,24 +53,6 @@ std::string_view name_of(Level level) {
   return "error";
 }
 
-// The length of the well-formed UTF-8 character at the start of `text`, or 0.
-std::size_t utf8_length(std::string_view text) {
-  auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, and what lies beyond U+10FFFF.
-  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) ||
-      (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) {
-    return 0;
-  }
-  return length;
-}
-
 // In quotes, with the escapes of JSON; bytes that are not UTF-8 become U+FFFD, so that a line is
 // always valid.
 void append_quoted(std::string& out, std::string_view text) {
@@ -79,7 +61,7 @@ void append_quoted(std::string& out, std::string_view text) {
     const std::size_t length = utf8_length(text);
     const char c = text[0];
     if (length == 0) {
-      out += kReplacement;
+      out += kUtf8Replacement;
     } else if (c == '"' || c == '\\') {
       out += '\\';
       out += c;

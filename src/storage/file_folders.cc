@@ -76,4 +76,20 @@ Status sync_folder(int folder, std::string_view path) {
   return std::unexpected(io_error(errno, "flush the folder of", path));
 }
 
+Status make_path(const std::string& path) {
+  for (std::size_t at = 0; at != std::string::npos;) {
+    at = path.find('/', at + 1);
+    std::string part = path.substr(0, at);
+    if (::mkdir(part.c_str(), kFolderMode) != 0) {
+      if (errno == EEXIST) continue;
+      return std::unexpected(io_error(errno, "make folder", part));
+    }
+    std::size_t slash = part.rfind('/', part.size() - 1);
+    std::string above = slash == std::string::npos ? "." : part.substr(0, slash + 1);
+    WEIR_TRY(Fd fd, open_at(AT_FDCWD, above, O_RDONLY | O_DIRECTORY));
+    WEIR_CHECK(sync_folder(fd.get(), part));
+  }
+  return {};
+}
+
 }  // namespace weir::storage

@@ -34,6 +34,9 @@ class FileFolders {
   std::map<std::string, Folder> known_;
 };
 
+// Makes the folder and those above it that are missing, durably.
+[[nodiscard]] Status make_path(const std::string& path);
+
 // Flushes an open folder's entries to disk.
 [[nodiscard]] Status sync_folder(int folder, std::string_view path);
 

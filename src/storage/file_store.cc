@@ -24,24 +24,6 @@ std::string folder_of(const ObjectKey& key) {
 
 std::string name_of(const ObjectKey& key) { return key.substr(key.rfind('/') + 1); }
 
-// Makes the folder and those above it, durably.
-Status make_path(const std::string& path) {
-  constexpr mode_t kFolderMode = 0755;
-  for (std::size_t at = 0; at != std::string::npos;) {
-    at = path.find('/', at + 1);
-    std::string part = path.substr(0, at);
-    if (::mkdir(part.c_str(), kFolderMode) != 0) {
-      if (errno == EEXIST) continue;
-      return std::unexpected(io_error(errno, "make folder", part));
-    }
-    std::size_t slash = part.rfind('/', part.size() - 1);
-    std::string above = slash == std::string::npos ? "." : part.substr(0, slash + 1);
-    WEIR_TRY(Fd fd, open_at(AT_FDCWD, above, O_RDONLY | O_DIRECTORY));
-    WEIR_CHECK(sync_folder(fd.get(), part));
-  }
-  return {};
-}
-
 bool is_folder(int parent, const std::string& name) {
   struct stat info{};
   return ::fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);

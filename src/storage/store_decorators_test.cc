@@ -6,6 +6,7 @@
 #include "storage/metered_store.h"
 #include "storage/object_store_contract.h"
 #include "storage/retrying_store.h"
+#include "storage/watched_store.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +27,8 @@ class DecoratedFixture final : public StoreFixture {
   MemoryStore memory_{clock_};
   FaultyStore faulty_{memory_, clock_};
   MeteredStore metered_{faulty_, clock_, registry_};
-  RetryingStore retrying_{metered_, clock_, Rng(1), {}};
+  WatchedStore watched_{metered_, clock_};
+  RetryingStore retrying_{watched_, clock_, Rng(1), {}};
 };
 
 INSTANTIATE_TEST_SUITE_P(Decorated, ObjectStoreContract,

@@ -89,7 +89,7 @@ class Hostile(LittleMemory):
                 self.assertGreater(len(connection.recv_frame()), 20_000 * 30, kind)
         self.assertLess(self.broker.memory("VmHWM"), MOST)
         with self.assertRaises(client.Closed):
-            connections[0].send_frame(produce_of(3_000_000))
+            connections[0].send_frame(produce_of(2_500_000))
             connections[0].recv_frame()
         self.assertLess(self.broker.memory("VmHWM"), MOST)
 

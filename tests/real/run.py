@@ -10,7 +10,7 @@ import time
 import unittest
 
 TESTS = ("wire_cases", "headers_roundtrip", "java_tools", "kill9", "snapshots", "disk_full", "damaged_object", "broker_rules",
-         "settings", "s3_store", "cluster_sqlite", "zones", "killed_broker", "torture", "cluster_object",
+         "settings", "operating", "s3_store", "cluster_sqlite", "zones", "killed_broker", "torture", "cluster_object",
          "idle", "overload", "hostile")
 
 

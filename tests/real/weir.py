@@ -29,9 +29,11 @@ class Weir(Process):
         super().__init__("weir", pathlib.Path(folder) / "weir.log")
         self.folder = pathlib.Path(folder)
         self.port, self.http = free_port(), free_port()
+        self.binary = BINARY
         self.options = []  # of the command, beside the settings
         self.within, self.bootstrap, self.url = within, f"{host}:{self.port}", f"http://{host}:{self.http}"
         self.environment = None  # of the process, when it is not the test's own
+        self.launch_options = {}  # of subprocess.Popen
         self.settings = {
             "listeners": f"PLAINTEXT://{self.bootstrap}",
             "http.listener": f"{host}:{self.http}",
@@ -40,12 +42,14 @@ class Weir(Process):
             "group.initial.rebalance.delay.ms": "0",
         } | {key.replace("_", "."): str(value) for key, value in settings.items()}
 
-    def start(self):
-        command = [*self.within, BINARY, "broker", *self.options]
+    def start(self, answers=True):
+        """Returns when it answers clients, or at once."""
+        command = [*self.within, self.binary, "broker", *self.options]
         for key, value in self.settings.items():
             command += ["--set", f"{key}={value}"]
-        self.launch(command, env=self.environment)
-        self.wait_answering()
+        self.launch(command, env=self.environment, **self.launch_options)
+        if answers:
+            self.wait_answering()
         return self
 
     def not_ready(self):

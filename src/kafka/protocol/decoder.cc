@@ -1,8 +1,24 @@
 #include "kafka/protocol/decoder.h"
 
+#include "base/utf8.h"
+
 #include <fmt/format.h>
 
 namespace weir::kafka {
+namespace {
+
+// As in Kafka, whatever a field's length could say: what is stored can be told in every version.
+constexpr std::size_t kMaxText = 32'767;
+
+constexpr const char* kLongText = "a string has more than 32767 bytes, written as UTF-8";
+constexpr const char* kNullText = "null for a string that must not be null";
+
+}  // namespace
+
+std::string_view KeptTexts::keep(std::string text) {
+  if (!texts_) texts_ = std::make_shared<std::deque<std::string>>();
+  return texts_->emplace_back(std::move(text));
+}
 
 Decoder::Decoder(const Slice& input, std::size_t memory)
     : owner_(input.owner()), in_(input.bytes()), size_(input.size()), memory_left_(memory) {}
@@ -43,7 +59,7 @@ std::optional<std::size_t> Decoder::length(bool flexible, bool short_length) {
   return static_cast<std::size_t>(count);
 }
 
-std::optional<std::string_view> Decoder::nullable_view(bool flexible) {
+std::optional<std::string_view> Decoder::raw_text(bool flexible) {
   std::optional<std::size_t> count = length(flexible, true);
   if (!count) return std::nullopt;
   if (*count > in_.remaining()) {
@@ -53,14 +69,46 @@ std::optional<std::string_view> Decoder::nullable_view(bool flexible) {
   return in_.text(*count);
 }
 
+std::string_view Decoder::replaced(std::string_view text) {
+  std::string good = replace_ill_formed(text);
+  if (good.size() > kMaxText) {
+    fail(kLongText);
+    return {};
+  }
+  const std::size_t memory = good.size() + sizeof(std::string);
+  if (memory > memory_left_) {
+    fail("texts that are not UTF-8 take far more memory than the message has bytes",
+         ErrorCode::kExhausted);
+    return {};
+  }
+  memory_left_ -= memory;
+  return texts_.keep(std::move(good));
+}
+
+std::optional<std::string_view> Decoder::nullable_view(bool flexible) {
+  std::optional<std::string_view> value = raw_text(flexible);
+  if (!value) return value;
+  if (value->size() > kMaxText) {
+    fail(kLongText);
+    return std::string_view{};
+  }
+  return is_utf8(*value) ? *value : replaced(*value);
+}
+
 std::string_view Decoder::view(bool flexible) {
   std::optional<std::string_view> value = nullable_view(flexible);
-  if (!value) fail("null for a string that must not be null");
+  if (!value) fail(kNullText);
   return value.value_or(std::string_view{});
 }
 
+std::string Decoder::text(bool flexible) {
+  std::optional<std::string_view> value = raw_text(flexible);
+  if (!value) fail(kNullText);
+  return std::string(value.value_or(std::string_view{}));
+}
+
 std::optional<std::string> Decoder::nullable_text(bool flexible) {
-  std::optional<std::string_view> value = nullable_view(flexible);
+  std::optional<std::string_view> value = raw_text(flexible);
   if (!value) return std::nullopt;
   return std::string(*value);
 }
@@ -117,7 +165,7 @@ std::optional<std::size_t> Decoder::nullable_array(bool flexible, std::size_t le
     return 0;
   }
   memory_left_ -= *count * memory;
-  return *count;
+  return count;
 }
 
 std::size_t Decoder::array(bool flexible, std::size_t least, std::size_t memory) {

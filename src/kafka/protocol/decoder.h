@@ -1,8 +1,9 @@
 // Reads the field types of the Kafka protocol from a slice. Sticky: after the first mistake every
 // read gives zero, null or nothing, and finish() names the mistake. Memory is bounded before it is
 // allocated: an array's count is checked against the bytes that are left, and all arrays together
-// against a small multiple of the input. Views and slices that it returns refer to the input's
-// memory. One thread at a time.
+// against a small multiple of the input. Slices and views that it returns refer to the input's
+// memory, but for text in requests that is not UTF-8: as in Apache Kafka, U+FFFD stands for what it
+// cannot say (base/utf8.h), and release_texts() keeps it. One thread at a time.
 //
 // "Flexible" is Kafka's word (KIP-482) for the compact encoding: lengths as varints plus one,
 // tagged fields behind structs.
@@ -14,6 +15,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,9 +25,21 @@
 
 namespace weir::kafka {
 
+// What the views of a decoded message refer to where its input has the text otherwise. Copies share
+// it. All are equal: the fields have what it holds.
+class KeptTexts {
+ public:
+  // The view lives as long as this or a copy does.
+  std::string_view keep(std::string text);
+  bool operator==(const KeptTexts&) const { return true; }
+
+ private:
+  std::shared_ptr<std::deque<std::string>> texts_;
+};
+
 class Decoder {
  public:
-  // The decoded arrays of a message may take `memory` bytes in all.
+  // The decoded arrays of a message, and texts that are kept, may take `memory` bytes in all.
   Decoder(const Slice& input, std::size_t memory);
 
   [[nodiscard]] bool ok() const { return in_.ok() && why_ == nullptr; }
@@ -46,11 +61,14 @@ class Decoder {
   double f64() { return in_.f64(); }
   Uuid uuid() { return in_.uuid(); }
 
-  // Text. The plain ones fail on null.
+  // Text. The plain ones fail on null. The views are of requests, UTF-8, and of at most 32767
+  // bytes; what is owned comes from brokers and from Weir's own files, and stays as it is.
   std::string_view view(bool flexible);
   std::optional<std::string_view> nullable_view(bool flexible);
-  std::string text(bool flexible) { return std::string(view(flexible)); }
+  std::string text(bool flexible);
   std::optional<std::string> nullable_text(bool flexible);
+  // What some views refer to from here on.
+  [[nodiscard]] KeptTexts release_texts() { return std::move(texts_); }
 
   // Bytes, as a view, as a slice that keeps the input alive, as a copy. Records have the same form.
   Bytes bytes(bool flexible);
@@ -81,11 +99,14 @@ class Decoder {
 
   // A length or count: nothing for null.
   std::optional<std::size_t> length(bool flexible, bool short_length);
+  std::optional<std::string_view> raw_text(bool flexible);
+  std::string_view replaced(std::string_view text);
 
   std::shared_ptr<const void> owner_;
   ByteReader in_;
   std::size_t size_;
   std::size_t memory_left_;
+  KeptTexts texts_;
   const char* why_ = nullptr;
   ErrorCode code_ = ErrorCode::kInvalid;
   std::size_t why_at_ = 0;

@@ -4,6 +4,7 @@
 #include "kafka/protocol/messages/describe_configs.h"
 #include "kafka/protocol/messages/fetch.h"
 #include "kafka/protocol/messages/heartbeat.h"
+#include "kafka/protocol/messages/join_group.h"
 #include "kafka/protocol/messages/metadata.h"
 #include "kafka/protocol/messages/offset_fetch.h"
 #include "kafka/protocol/messages/streams_group_heartbeat.h"
@@ -69,6 +70,76 @@ TEST(Decoder, NullWhereItIsNotAllowed) {
             "Metadata request v1: at byte 6 of 6: null for a string that must not be null");
   EXPECT_EQ(error_of<MetadataRequest>("\x02\x00\x00\x00\x00\x00\x00"sv, 9),
             "Metadata request v9: at byte 2 of 7: null for a string that must not be null");
+}
+
+// U+FFFD stands where text is not UTF-8, also for who gets the message after the decoder is gone.
+TEST(Decoder, TextOfRequestsIsMadeUtf8) {
+  const Slice bytes = Slice::copy_of(
+      "\x00\x04"
+      "b\xff"
+      "ad\x00\x00\x00\x05\x00\x03m\xe2\x82\x00\x02\xc3\xa4"sv);
+  Result<HeartbeatRequest> request = decode<HeartbeatRequest>(bytes, 3);
+  ASSERT_TRUE(request) << request.error().message;
+  const HeartbeatRequest copy = *request;
+  request = std::unexpected(Error{});
+  EXPECT_EQ(copy.group_id,
+            "b\xEF\xBF\xBD"
+            "ad");
+  EXPECT_EQ(copy.member_id, "m\xEF\xBF\xBD");
+  EXPECT_EQ(copy.group_instance_id, "\xc3\xa4");
+  // What was right is not copied.
+  EXPECT_GE(as_bytes(*copy.group_instance_id).data(), bytes.data());
+  EXPECT_LT(as_bytes(*copy.group_instance_id).data(), bytes.data() + bytes.size());
+}
+
+TEST(Decoder, BytesOfRequestsStayAsTheyAre) {
+  JoinGroupRequest request;
+  const std::string metadata = "\xff\xfe";
+  request.protocols = {{.name = "range", .metadata = as_bytes(metadata)}};
+  const Slice bytes = encode(request, 5)->flatten();
+  Result<JoinGroupRequest> again = decode<JoinGroupRequest>(bytes, 5);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(as_text(again->protocols.at(0).metadata), metadata);
+}
+
+// Brokers and files say what was decoded once.
+TEST(Decoder, TextOfResponsesStaysAsItIs) {
+  MetadataResponse response;
+  response.topics = {{.name = "b\xff"}};
+  Result<MetadataResponse> again = decode<MetadataResponse>(encode(response, 9)->flatten(), 9);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->topics.at(0).name, "b\xff");
+}
+
+TEST(Decoder, TextsThatGrowCountAsMemory) {
+  constexpr std::size_t kMemory = 10'000 * 3 + sizeof(std::string);
+  const std::string group(10'000, '\xff');
+  const Slice bytes = encode(HeartbeatRequest{.group_id = group}, 3)->flatten();
+  auto request = decode_within<HeartbeatRequest>(kMemory, bytes, 3);
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(request->group_id.size(), 30'000U);
+  request = decode_within<HeartbeatRequest>(kMemory - 1, bytes, 3);
+  ASSERT_FALSE(request);
+  EXPECT_EQ(request.error().code, ErrorCode::kExhausted);
+  EXPECT_EQ(request.error().message,
+            "Heartbeat request v3: at byte 10002 of 10010: texts that are not UTF-8 take far more "
+            "memory than the message has bytes");
+}
+
+// What is stored must fit into the answers of versions whose lengths have 16 bits, as U+FFFD too.
+TEST(Decoder, TextOfRequestsHasALimitInEveryVersion) {
+  auto decoded = [](const std::string& group) {
+    return error_of<HeartbeatRequest>(
+        as_text(encode(HeartbeatRequest{.group_id = group}, 4)->flatten().bytes()), 4);
+  };
+  EXPECT_EQ(decoded(std::string(32'767, 'g')), "decodes");
+  EXPECT_EQ(decoded(std::string(32'768, 'g')),
+            "Heartbeat request v4: at byte 32771 of 32778: a string has more than 32767 bytes, "
+            "written as UTF-8");
+  EXPECT_EQ(decoded(std::string(10'922, '\xff')), "decodes");
+  EXPECT_EQ(decoded(std::string(10'923, '\xff')),
+            "Heartbeat request v4: at byte 10925 of 10932: a string has more than 32767 bytes, "
+            "written as UTF-8");
 }
 
 TEST(Decoder, BytesLeftOver) {

@@ -44,6 +44,7 @@ Result<RequestFrame> parse_request(const Slice& frame) {
   }
   result.header.api_key = result.api->key;
   result.header.client_id = in.nullable_view(false);
+  result.header.kept_texts = in.release_texts();
   if (result.api->request_header_version(result.header.version) >= 2) in.skip_tags();
   result.body = in.rest();
   WEIR_CHECK(

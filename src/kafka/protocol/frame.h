@@ -18,7 +18,8 @@ struct RequestHeader {
   ApiKey api_key{};
   std::int16_t version = 0;  // as the client sent it: perhaps one that is not served
   std::int32_t correlation_id = 0;
-  std::optional<std::string_view> client_id;  // in the frame's memory
+  std::optional<std::string_view> client_id;  // in the frame's memory or in kept_texts
+  KeptTexts kept_texts;
 };
 
 struct RequestFrame {

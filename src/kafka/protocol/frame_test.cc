@@ -41,6 +41,15 @@ TEST(Frame, HeaderTwoHasTagsButNoCompactClientId) {
   EXPECT_EQ(as_text(parsed->body.bytes()), "\x02g");
 }
 
+TEST(Frame, ClientIdsAreMadeUtf8) {
+  auto parsed =
+      parse_request(Slice::copy_of("\x00\x0c\x00\x03\x00\x00\x00\x07\x00\x02m\xff\x00\x01g"sv));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  const RequestHeader header = parsed->header;
+  parsed = std::unexpected(Error{});
+  EXPECT_EQ(header.client_id, "m\xEF\xBF\xBD");
+}
+
 TEST(Frame, HeaderErrorsNameTheMistake) {
   auto error = [](std::string_view bytes) {
     Result<RequestFrame> parsed = parse_request(Slice::copy_of(bytes));

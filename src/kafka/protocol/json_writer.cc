@@ -1,6 +1,7 @@
 #include "kafka/protocol/json_writer.h"
 
 #include "base/crc32c.h"
+#include "base/utf8.h"
 
 #include <fmt/format.h>
 
@@ -9,22 +10,6 @@
 
 namespace weir::kafka {
 namespace {
-
-// The length of the UTF-8 sequence that begins `text`, 0 where it is none (also for surrogates and
-// over-long forms).
-std::size_t utf8_length(std::string_view text) {
-  auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  bool bad = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F) ||
-             (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F);
-  return bad ? 0 : length;
-}
 
 constexpr char kDigits[] = "0123456789abcdef";
 

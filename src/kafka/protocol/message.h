@@ -5,7 +5,7 @@
 //   void write_json(JsonWriter&, const M&, std::int16_t version);
 // The functions here call them. Fields that a version lacks keep their default when read and are
 // left out when written. The views and slices of a decoded request refer to the memory of the input
-// slice: keep it as long as the request.
+// slice and, for text that was not UTF-8, to what the request itself keeps: keep both.
 #pragma once
 #include "base/bytes.h"
 #include "base/error.h"
@@ -51,6 +51,7 @@ template <typename M>
   M message;
   read(in, version, message);
   WEIR_CHECK(in.finish(M::kName, version));
+  if constexpr (requires { message.kept_texts; }) message.kept_texts = in.release_texts();
   return message;
 }
 

@@ -7,7 +7,7 @@ import time
 
 from . import batches, bodies, client
 
-UUID = re.compile(r"[0-9a-zA-Z_.-]*[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+UUID = re.compile(r"[0-9a-zA-Z_.\ufffd-]*[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 DROPPED = {"throttle_time_ms", "node_endpoints", "port"}
 NODES = {"leader_id", "node_id", "controller_id", "broker_id"}
 NODE_LISTS = {"replica_nodes", "isr_nodes"}

@@ -96,7 +96,7 @@ class Writer:
         elif field.type == "uuid":
             self.out += bytes.fromhex(value)
         else:
-            raw = value.encode() if isinstance(value, str) else value
+            raw = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
             self.length(None if raw is None else len(raw), "h" if field.type == "string" else "i")
             self.out += raw or b""
 
@@ -208,7 +208,7 @@ def encode_request(api, version, body, correlation, client="wire"):
     header.fixed("h", version)
     header.fixed("i", correlation)
     header.length(None if client is None else len(client), "h")
-    header.out += (client or "").encode()
+    header.out += (client or "").encode("utf-8", "surrogateescape")
     if flexible:
         header.unsigned(0)
     writer = Writer(version, flexible)

@@ -123,11 +123,12 @@ def emit_header(unit):
     return "\n".join(lines)
 
 
-def _struct(struct, kind, extra, pad):
+def _struct(struct, kind, extra, pad, last=()):
     lines = [f"{pad}struct {struct.name} {{"]
     lines += extra
     for item in struct.fields:
         lines.append(f"{pad}  {field_type(item, kind)} {item.name}{initializer(item, kind)};")
+    lines += last
     if is_comparable(struct, kind):
         lines.append(f"{pad}  bool operator==(const {struct.name}&) const = default;")
     return lines + [f"{pad}}};"]
@@ -153,7 +154,8 @@ def _message(message):
     for struct in message.structs:
         extra += _struct(struct, message.kind, [], "  ") + [""]
     lines = [f"// {message.doc}"] if message.doc else []
-    lines += _struct(message.root, message.kind, extra, "") + [""]
+    kept = ["  weir::kafka::KeptTexts kept_texts;  // what some texts of a decoded request refer to"]
+    lines += _struct(message.root, message.kind, extra, "", kept if message.kind == "request" else []) + [""]
     name = message.name
     return lines + [
         f"void read(weir::kafka::Decoder& in, std::int16_t version, {name}& message);",
