@@ -48,9 +48,10 @@ ObjectCache::Meters ObjectCache::make_meters(MetricsRegistry& registry) {
 }
 
 ObjectCache::ObjectCache(storage::ObjectStore& store, MetricsRegistry& registry,
-                         CacheOptions options)
+                         CacheOptions options, Check check)
     : store_(store),
       options_(within_capacity(options)),
+      check_(std::move(check)),
       meters_(make_meters(registry)),
       loading_(options_.max_loading),
       eviction_(options_.capacity) {}
@@ -198,6 +199,11 @@ Task<Result<EntryPtr>> ObjectCache::load(const storage::ObjectKey& key, ByteCoun
   if (body && body->size() != object_size) {
     body = fail(ErrorCode::kCorrupt, fmt::format("object {} has {} bytes instead of {}", key,
                                                  body->size(), object_size));
+  }
+  if (body && check_) {
+    if (Status checked = check_(key, body->bytes()); !checked) {
+      body = std::unexpected(std::move(checked).error());
+    }
   }
   if (!body) {
     unreserve(charge);

@@ -9,8 +9,8 @@
 // executor. The store and the registry outlive it, and reads must have ended before it dies.
 //
 // Errors of reads: those of the store, kThrottled (too many reads wait), kCorrupt (the object has
-// another size than expected), kInvalid (a range beyond the object). A failed load reaches all that
-// wait for it and is not remembered.
+// another size than expected, or is another one), kInvalid (a range beyond the object). A failed
+// load reaches all that wait for it and is not remembered.
 #pragma once
 #include "cache/eviction.h"
 #include "runtime/byte_budget.h"
@@ -20,6 +20,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -41,7 +42,11 @@ struct CacheOptions {
 
 class ObjectCache {
  public:
-  ObjectCache(storage::ObjectStore& store, MetricsRegistry& registry, CacheOptions options);
+  // Whether the bytes of a whole object, as it came from the store, are those of its key.
+  using Check = std::function<Status(const storage::ObjectKey& key, Bytes object)>;
+
+  ObjectCache(storage::ObjectStore& store, MetricsRegistry& registry, CacheOptions options,
+              Check check = {});
   ObjectCache(const ObjectCache&) = delete;
   ObjectCache& operator=(const ObjectCache&) = delete;
 
@@ -110,6 +115,7 @@ class ObjectCache {
 
   storage::ObjectStore& store_;
   const CacheOptions options_;
+  const Check check_;  // empty: none
   Meters meters_;
   ByteBudget loading_;
   const std::shared_ptr<LingeringBytes> lingering_ = std::make_shared<LingeringBytes>(0);

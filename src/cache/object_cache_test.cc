@@ -93,6 +93,25 @@ class ObjectCacheTest : public testing::Test {
   std::unique_ptr<ObjectCache> cache_;
 };
 
+TEST_F(ObjectCacheTest, WhatIsNotTheObjectOfItsKeyIsNeitherGivenNorKept) {
+  store("data/1", 100);
+  int checks = 0;
+  ObjectCache checking(faulty_, registry_, {}, [&](const storage::ObjectKey& key, Bytes object) {
+    EXPECT_EQ(as_text(object), body_of("data/1", 100));
+    EXPECT_EQ(key, "data/1");
+    return ++checks == 1 ? Status(fail(ErrorCode::kCorrupt, "another's")) : Status();
+  });
+  auto first = run_task(context_, checking.read("data/1", 100, {.from = 10, .count = 5}));
+  ASSERT_FALSE(first);
+  EXPECT_EQ(first.error().message, "another's");
+  EXPECT_EQ(checking.bytes(), 0U);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(text_of(run_task(context_, checking.read("data/1", 100, {.from = 10, .count = 5}))),
+              body_of("data/1", 100).substr(10, 5));
+  }
+  EXPECT_EQ(checks, 2);
+}
+
 TEST_F(ObjectCacheTest, AnOwnObjectIsServedFromItsStagedSlices) {
   Slice one = Slice::copy_of("first batch");
   Slice two = Slice::copy_of("second batch");

@@ -4,9 +4,11 @@
 #include "broker/kafka_handler.h"
 #include "main/sequencing.h"
 #include "main/serving.h"
+#include "main/urls.h"
 #include "metadata/log/delayed_log.h"
 #include "metadata/log/open_metadata_log.h"
 #include "metadata/log_coordinator.h"
+#include "metadata/store_claim.h"
 #include "net/framed_server.h"
 #include "runtime/allocator.h"
 #include "runtime/executors.h"
@@ -122,6 +124,7 @@ struct BrokerProcess::Parts {
   std::unique_ptr<Sequencing> sequencing;      // with a log in the object store, after open_log()
   std::unique_ptr<metadata::MetadataLog> log;  // after open_log()
   std::optional<metadata::SnapshotStore> snapshots;
+  std::optional<metadata::StoreClaim> claim;
   ByteBudget memory;
   ByteBudget slots;
   std::vector<Executor> cores;
@@ -167,6 +170,10 @@ Status BrokerProcess::Parts::open_log() {
   }
   delay_log(config.broker.dev_latency, *clock, Rng(config.broker.dev_latency.seed + 1), log);
   snapshots.emplace(store, *log);
+  claim.emplace(*log, store,
+                metadata::StoreClaimNames{.log = shown_url(config.broker.metadata.log_url.reveal()),
+                                          .store = shown_url(config.broker.object_store_url)},
+                *clock, Rng::from_entropy());
   return {};
 }
 
@@ -205,6 +212,7 @@ Status BrokerProcess::Parts::listen_http() {
 }
 
 Status BrokerProcess::Parts::readiness() const {
+  if (Status claimed = claim->status(); !claimed) return claimed;
   const metadata::LogCoordinator* started = started_coordinator;
   if (started != nullptr) WEIR_CHECK(started->status());
   WEIR_CHECK(watched_store.status());
@@ -234,8 +242,6 @@ void BrokerProcess::Parts::make_coordinator() {
   coordinator->add_listener(*configs);
   coordinator->add_listener(waiters);
   if (sequencing) sequencing->watch(*coordinator);
-  coordinator->start();
-  started_coordinator = coordinator.get();
 }
 
 // The budget counts what is in use; what malloc keeps for the next buffers must not come on top.
@@ -250,11 +256,15 @@ Task<void> BrokerProcess::Parts::lose_patience() {
 }
 
 Task<void> BrokerProcess::Parts::become_ready() {
-  Status registered = co_await coordinator->wait_registered();
-  if (!registered) {
-    failure.set(registered.error());
-    co_return;
+  // Nothing is written or deleted before it is known that the store belongs to the log.
+  Status begun = co_await claim->run(tasks);
+  if (begun && !tasks.stopping()) {
+    coordinator->start();
+    started_coordinator = coordinator.get();
+    begun = co_await coordinator->wait_registered();
   }
+  if (!begun) failure.set(begun.error());
+  if (!begun || tasks.stopping()) co_return;
   serving = std::make_unique<Serving>(
       ServingParts{.config = config.broker,
                    .clock = *clock,
@@ -323,13 +333,13 @@ Task<void> BrokerProcess::stop() {
   co_await parts_->handler.join();
   if (parts_->serving) co_await parts_->serving->stop();
   if (parts_->coordinator) co_await parts_->coordinator->stop();
+  co_await parts_->tasks.join();
   co_await parts_->log->stop();
   if (parts_->admin) co_await parts_->admin->stop();
   parts_->patience.stop();
   co_await parts_->patience.join();
   parts_->store.stop();
   co_await parts_->hedging_store.join();
-  co_await parts_->tasks.join();
   parts_->failure.set({ErrorCode::kCancelled, "the broker was stopped"});
   log::info("broker.stopped", {});
 }

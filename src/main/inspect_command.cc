@@ -1,6 +1,6 @@
 #include "main/inspect_command.h"
 
-#include "storage/wal_object_dump.h"
+#include "main/object_dump.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -32,8 +32,8 @@ ExitCode inspect(const InspectOptions& options, Output output) {
         options.file);
     return ExitCode::kFailure;
   }
-  auto dump = storage::dump_wal_object(
-      as_bytes(bytes), options.json ? storage::DumpFormat::kJson : storage::DumpFormat::kText);
+  auto dump = dump_object(Slice::copy_of(bytes), options.file,
+                          options.json ? storage::DumpFormat::kJson : storage::DumpFormat::kText);
   if (!dump) {
     *output.err << dump.error().in(options.file).to_string() << '\n';
     return ExitCode::kFailure;

@@ -1,10 +1,12 @@
 #include "main/metadata_command.h"
 
+#include "main/urls.h"
 #include "metadata/log/open_metadata_log.h"
 #include "metadata/snapshot_load.h"
 #include "metadata/snapshot_store.h"
 #include "metadata/state/stat.h"
 #include "metadata/state/state.h"
+#include "metadata/store_claim.h"
 #include "storage/open_object_store.h"
 
 #include <CLI/CLI.hpp>
@@ -27,6 +29,11 @@ struct MetadataOptions {
   std::string log_url;
   std::string store_url;
   std::optional<metadata::Position> after;
+};
+
+struct OpenedLog {
+  std::unique_ptr<storage::ObjectStore> store;  // null: none was given
+  std::unique_ptr<metadata::MetadataLog> log;
 };
 
 using OnEntry = std::function<Status(const metadata::LogEntry&)>;
@@ -86,21 +93,19 @@ Task<Result<metadata::State>> load_snapshot(metadata::MetadataLog& log, storage:
 }
 
 // The state at the end of the log, from a snapshot where the log does not go back to its beginning.
-Task<Status> print_stat(metadata::MetadataLog& log, const MetadataOptions& options, Clock& clock,
-                        Executor executor, Output output) {
+Task<Status> print_stat(OpenedLog& opened, Executor executor, Output output) {
+  metadata::MetadataLog& log = *opened.log;
   WEIR_CO_TRY(metadata::Position trimmed, co_await trimmed_upto(log));
   metadata::State state;
   if (trimmed > 0) {
-    if (options.store_url.empty()) {
+    if (!opened.store) {
       co_return fail(ErrorCode::kInvalid,
                      fmt::format("the log begins after position {}; what was before is in a "
                                  "snapshot in the object store: give it with --store, as in "
                                  "object.store.url",
                                  trimmed));
     }
-    WEIR_CO_TRY(auto store, storage::open_object_store(options.store_url, clock, executor,
-                                                       storage::StoreAccess::kReadOnly));
-    WEIR_CO_TRY(state, co_await load_snapshot(log, *store, executor, output));
+    WEIR_CO_TRY(state, co_await load_snapshot(log, *opened.store, executor, output));
   }
   WEIR_CO_CHECK(co_await for_each_entry(log, state.position(),
                                         [&](const metadata::LogEntry& entry) -> Status {
@@ -110,11 +115,6 @@ Task<Status> print_stat(metadata::MetadataLog& log, const MetadataOptions& optio
   *output.out << metadata::to_json(metadata::stat_of(state)) << '\n';
   co_return Status{};
 }
-
-struct OpenedLog {
-  std::unique_ptr<storage::ObjectStore> store;  // of a log in the bucket
-  std::unique_ptr<metadata::MetadataLog> log;
-};
 
 // To be read: the backend's promises on writing do not matter.
 Result<OpenedLog> open_log(const MetadataOptions& options, Clock& clock, const Executor& blocking) {
@@ -132,18 +132,29 @@ Result<OpenedLog> open_log(const MetadataOptions& options, Clock& clock, const E
   return out;
 }
 
-ExitCode run(const MetadataOptions& options, Output output,
-             const std::function<Task<Status>(metadata::MetadataLog&, Clock&, Executor)>& work) {
+using Work = std::function<Task<Status>(OpenedLog&, Executor)>;
+
+// What is printed of one cluster must not be read out of another's store.
+Task<Status> check_and_work(const MetadataOptions& options, OpenedLog& opened, const Work& work,
+                            Executor executor) {
+  if (opened.store) {
+    WEIR_CO_CHECK(co_await metadata::check_store(
+        *opened.log, *opened.store,
+        {.log = shown_url(options.log_url), .store = shown_url(options.store_url)}));
+  }
+  co_return co_await work(opened, std::move(executor));
+}
+
+ExitCode run(const MetadataOptions& options, Output output, const Work& work) {
   SystemClock clock;
   Status result;
   boost::asio::thread_pool blocking(1);
   auto opened = open_log(options, clock, blocking.get_executor());
   if (opened) {
-    auto& log = opened->log;
     boost::asio::io_context loop;
     auto work_and_stop = [&]() -> Task<Status> {
-      Status done = co_await work(*log, clock, loop.get_executor());
-      co_await log->stop();
+      Status done = co_await check_and_work(options, *opened, work, loop.get_executor());
+      co_await opened->log->stop();
       co_return done;
     };
     boost::asio::co_spawn(loop, work_and_stop(),
@@ -161,16 +172,15 @@ ExitCode run(const MetadataOptions& options, Output output,
 }
 
 ExitCode dump(const MetadataOptions& options, Output output) {
-  return run(options, output, [&](metadata::MetadataLog& log, Clock&, const Executor&) {
-    return dump_entries(log, options.after, output);
+  return run(options, output, [&](OpenedLog& opened, const Executor&) {
+    return dump_entries(*opened.log, options.after, output);
   });
 }
 
 ExitCode stat(const MetadataOptions& options, Output output) {
-  return run(options, output,
-             [&](metadata::MetadataLog& log, Clock& clock, const Executor& executor) {
-               return print_stat(log, options, clock, executor, output);
-             });
+  return run(options, output, [&](OpenedLog& opened, const Executor& executor) {
+    return print_stat(opened, executor, output);
+  });
 }
 
 CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& help,

@@ -7,6 +7,11 @@
 
 namespace weir {
 
+// kCorrupt where the footer of a whole object is intact and names another cluster, epoch or
+// sequence than belong to the key: somebody else wrote it there. A damaged footer is no reason not
+// to read batches, which have checksums of their own.
+[[nodiscard]] Status check_writer(const Uuid& cluster, const storage::ObjectKey& key, Bytes object);
+
 class CachedObjects final : public fetch::ObjectReader, public produce::WrittenObjects {
  public:
   explicit CachedObjects(cache::ObjectCache& cache) : cache_(cache) {}

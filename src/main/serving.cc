@@ -3,6 +3,8 @@
 #include "metadata/live_owner.h"
 #include "runtime/log.h"
 
+#include <functional>
+
 namespace weir {
 namespace {
 
@@ -60,7 +62,8 @@ compaction::Retention::RuleOf rule_of(broker::Configs& configs) {
 
 Serving::Serving(ServingParts given)
     : parts_(std::move(given)),
-      cache_(parts_.store, parts_.metrics, {.capacity = parts_.config.cache_max_bytes}),
+      cache_(parts_.store, parts_.metrics, {.capacity = parts_.config.cache_max_bytes},
+             std::bind_front(check_writer, parts_.coordinator.image()->cluster_id)),
       objects_(cache_),
       pipeline_({.coordinator = parts_.coordinator,
                  .store = parts_.store,

@@ -2,7 +2,7 @@
 
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"
-#include "base/crc32c.h"
+#include "storage/object_trailer.h"
 
 #include <fmt/format.h>
 
@@ -13,10 +13,7 @@
 namespace weir::metadata {
 namespace {
 
-constexpr std::string_view kMagic = "WEIR-OBJ";
-constexpr std::uint8_t kKindManifest = 3;
 constexpr std::uint8_t kFormatVersion = 1;
-constexpr std::size_t kTrailerSize = 16;
 constexpr std::size_t kMaxNameSize = 1024;
 // A chunk with a name of one byte.
 constexpr std::size_t kLeastChunk = 2 + 8 + 1 + 32;
@@ -38,30 +35,6 @@ std::string folder(Position position) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
-
-// Kind, version and checksum, before the body is looked at.
-Status check_trailer(Bytes bytes) {
-  if (bytes.size() < kTrailerSize || as_text(bytes.last(kMagic.size())) != kMagic) {
-    return corrupt("it does not end in {}", kMagic);
-  }
-  ByteReader in(bytes.last(kTrailerSize));
-  const std::uint8_t kind = in.u8();
-  const std::uint8_t version = in.u8();
-  if (kind != kKindManifest) {
-    return corrupt("it is of kind {}, a snapshot manifest is of kind {}", kind, kKindManifest);
-  }
-  if (version > kFormatVersion) {
-    return fail(
-        ErrorCode::kInvalid,
-        fmt::format("snapshot manifest: format version {} was written by a newer Weir", version));
-  }
-  const std::uint16_t zero = in.u16();
-  if (version == 0 || zero != 0) return corrupt("its trailer is damaged");
-  if (in.u32() != crc32c(bytes.first(bytes.size() - kTrailerSize))) {
-    return corrupt("its checksum does not match");
-  }
-  return {};
-}
 
 Status check_chunk(const SnapshotChunk& chunk, Position position) {
   if (auto named = check_chunk_name(chunk.name); !named)
@@ -102,18 +75,14 @@ Slice encode_manifest(const SnapshotManifest& manifest) {
     out.uvarlong(chunk.size);
     out.bytes(chunk.digest);
   }
-  const std::uint32_t crc = crc32c(out.view());
-  out.u8(kKindManifest);
-  out.u8(kFormatVersion);
-  out.u16(0);
-  out.u32(crc);
-  out.text(kMagic);
+  storage::add_object_trailer(out, storage::ObjectKind::kSnapshotManifest, kFormatVersion);
   return out.to_slice();
 }
 
 Result<SnapshotManifest> decode_manifest(Bytes bytes) {
-  WEIR_CHECK(check_trailer(bytes));
-  ByteReader in(bytes.first(bytes.size() - kTrailerSize));
+  WEIR_CHECK(storage::check_object_trailer(bytes, storage::ObjectKind::kSnapshotManifest,
+                                           kFormatVersion, "snapshot manifest"));
+  ByteReader in(bytes.first(bytes.size() - storage::kTrailerSize));
   SnapshotManifest manifest;
   manifest.position = in.i64();
   const std::uint64_t count = in.uvarlong();

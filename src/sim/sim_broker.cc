@@ -117,7 +117,9 @@ SimProcess::SimProcess(Outside outside, std::uint64_t number, Machine& machine,
                      ? std::make_unique<StoreLog>(outside, raw_store_, machine, config_.node_id)
                      : nullptr),
       log_(store_log_ ? store_log_->log() : shared_log_),
-      snapshots_(store_, log_) {
+      snapshots_(store_, log_),
+      claim_(log_, store_, {.log = "simulated", .store = "simulated"}, machine.clock(),
+             outside.world.fork()) {
   coordinator_ = std::make_unique<metadata::LogCoordinator>(
       log_, &snapshots_, machine.clock(), outside.world.fork(), machine.executor(),
       machine.executor(), coordinator_options(config_, limits, number));
@@ -130,16 +132,16 @@ SimProcess::SimProcess(Outside outside, std::uint64_t number, Machine& machine,
 
 SimProcess::~SimProcess() = default;
 
-void SimProcess::start() {
-  coordinator_->start();
-  tasks_.spawn(machine_.executor(), run());
-}
+void SimProcess::start() { tasks_.spawn(machine_.executor(), run()); }
 
 Task<void> SimProcess::run() {
-  if (Status registered = co_await coordinator_->wait_registered(); !registered) {
-    failure_ = registered.error();
-    co_return;
+  Status begun = co_await claim_.run(tasks_);
+  if (begun && !tasks_.stopping()) {
+    coordinator_->start();
+    begun = co_await coordinator_->wait_registered();
   }
+  if (!begun) failure_ = begun.error();
+  if (!begun || tasks_.stopping()) co_return;
   serving_ = std::make_unique<Serving>(
       ServingParts{.config = config_,
                    .clock = machine_.clock(),
@@ -202,10 +204,10 @@ Task<void> SimProcess::end() {
   if (serving_) co_await serving_->stop();
   step_ = "stops the coordinator";
   co_await coordinator_->stop();
-  co_await log_.stop();
   step_ = "joins tasks";
   store_.stop();
   co_await tasks_.join();
+  co_await log_.stop();
 }
 
 std::vector<MemoryUse> SimProcess::memory(bool is_idle) const {

@@ -5,6 +5,7 @@
 #include "config/broker_config.h"
 #include "main/serving.h"
 #include "metadata/log_coordinator.h"
+#include "metadata/store_claim.h"
 #include "sim/sim_log.h"
 #include "sim/sim_store.h"
 #include "sim/store_log.h"
@@ -93,6 +94,7 @@ class SimProcess {
   std::unique_ptr<StoreLog> store_log_;  // null: shared_log_
   metadata::MetadataLog& log_;
   metadata::SnapshotStore snapshots_;
+  metadata::StoreClaim claim_;
   fetch::Waiters waiters_{1};
   std::unique_ptr<metadata::LogCoordinator> coordinator_;
   std::unique_ptr<broker::Configs> configs_;

@@ -2,13 +2,8 @@
 // docs/formats/wal-object.md.
 #pragma once
 #include <cstddef>
-#include <cstdint>
-#include <string_view>
 
 namespace weir::storage::wal_layout {
-
-constexpr std::string_view kMagic = "WEIR-OBJ";
-constexpr std::uint8_t kKindWal = 1;
 
 constexpr std::size_t kRunEntrySize = 36;
 constexpr std::size_t kBatchEntrySize = 32;

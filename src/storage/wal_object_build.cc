@@ -1,6 +1,7 @@
 #include "base/byte_writer.h"
 #include "base/crc32c.h"
 #include "kafka/records/record_batch.h"
+#include "storage/object_trailer.h"
 #include "storage/wal_layout.h"
 #include "storage/wal_object.h"
 
@@ -75,11 +76,11 @@ Slice index_and_footer(const WalObjectId& id, const WalIndex& index) {
   out.i64(id.sequence);
   out.u32(static_cast<std::uint32_t>(index_size));
   out.u32(index_crc);
-  out.u8(kKindWal);
+  out.u8(static_cast<std::uint8_t>(ObjectKind::kWal));
   out.u8(kWalFormatVersion);
   out.u16(0);
   out.u32(crc32c(out.view().subspan(index_size)));
-  out.text(kMagic);
+  out.text(kObjectMagic);
   return out.to_slice();
 }
 

@@ -1,5 +1,6 @@
 #include "base/byte_reader.h"
 #include "base/crc32c.h"
+#include "storage/object_trailer.h"
 #include "storage/wal_layout.h"
 #include "storage/wal_object.h"
 
@@ -104,18 +105,20 @@ Result<WalFooter> parse_wal_footer(Bytes tail, ByteCount object_size) {
   footer.id.sequence = in.i64();
   footer.index_length = in.u32();
   footer.index_crc = in.u32();
-  std::uint8_t kind = in.u8();
-  std::uint8_t version = in.u8();
-  std::uint16_t reserved = in.u16();
-  std::uint32_t crc = in.u32();
-  if (in.text(kMagic.size()) != kMagic) return corrupt("it does not end in {}", kMagic);
+  const auto trailer = object_trailer(bytes);
+  if (!trailer) return corrupt("it does not end in {}", kObjectMagic);
+  // First: what the CRC is of, the kind says.
+  constexpr auto kKind = static_cast<std::uint8_t>(ObjectKind::kWal);
+  if (trailer->kind != kKind) {
+    return corrupt("it is of kind {}, a WAL object is of kind {}", trailer->kind, kKind);
+  }
   std::uint32_t actual = crc32c(bytes.first(kFooterCrc));
-  if (crc != actual) return corrupt("the footer's CRC is {:08x} and should be {:08x}", actual, crc);
-  if (kind != kKindWal)
-    return corrupt("it is of kind {}, a WAL object is of kind {}", kind, kKindWal);
-  if (version != kWalFormatVersion || reserved != 0) {
-    return corrupt("it has format version {}.{}, this version of Weir reads {}.0", version,
-                   reserved, kWalFormatVersion);
+  if (trailer->crc != actual) {
+    return corrupt("the footer's CRC is {:08x} and should be {:08x}", actual, trailer->crc);
+  }
+  if (trailer->version != kWalFormatVersion || trailer->reserved != 0) {
+    return corrupt("it has format version {}.{}, this version of Weir reads {}.0", trailer->version,
+                   trailer->reserved, kWalFormatVersion);
   }
   if (footer.index_length > object_size - kWalFooterSize) {
     return corrupt("the index would have {} bytes of {}", footer.index_length, object_size);

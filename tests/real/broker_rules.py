@@ -125,13 +125,13 @@ class Listeners(RulesTest):
     @classmethod
     def prepare(cls):
         cls.outside = free_port()
-        log = f"sqlite:{cls.scratch}/metadata.db"
-        cls.broker = Weir(cls.scratch / "one", node_id=1, metadata_log_url=log)
+        shared = {"metadata_log_url": f"sqlite:{cls.scratch}/metadata.db", "object_store_url": f"file:{cls.scratch}/objects"}
+        cls.broker = Weir(cls.scratch / "one", node_id=1, **shared)
         cls.broker.settings |= {
             "listeners": f"PLAINTEXT://127.0.0.1:{cls.broker.port},OUTSIDE://127.0.0.1:{cls.outside}",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,OUTSIDE:PLAINTEXT",
             "advertised.listeners": f"PLAINTEXT://127.0.0.1:{cls.broker.port},OUTSIDE://kafka.example:7777"}
-        cls.other = Weir(cls.scratch / "two", node_id=2, metadata_log_url=log)
+        cls.other = Weir(cls.scratch / "two", node_id=2, **shared)
         cls.broker.start()
         cls.other.start()
 

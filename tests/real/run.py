@@ -9,9 +9,9 @@ import sys
 import time
 import unittest
 
-TESTS = ("wire_cases", "headers_roundtrip", "java_tools", "kill9", "snapshots", "disk_full", "damaged_object", "broker_rules",
-         "settings", "operating", "s3_store", "cluster_sqlite", "zones", "killed_broker", "torture", "cluster_object",
-         "idle", "overload", "hostile")
+TESTS = ("wire_cases", "headers_roundtrip", "java_tools", "kill9", "snapshots", "disk_full", "damaged_object",
+         "two_clusters", "broker_rules", "settings", "operating", "s3_store", "cluster_sqlite", "zones", "killed_broker",
+         "torture", "cluster_object", "idle", "overload", "hostile")
 
 
 def main():

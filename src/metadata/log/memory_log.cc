@@ -98,8 +98,8 @@ Task<Status> MemoryLog::trim(Position upto) {
 
 Task<Result<Uuid>> MemoryLog::cluster_id(Uuid proposal) {
   co_return co_await perform<Uuid>([&]() -> Result<Uuid> {
-    if (!image_.cluster_id) image_.cluster_id = proposal;
-    return *image_.cluster_id;
+    if (!image_.cluster_id && !proposal.is_zero()) image_.cluster_id = proposal;
+    return image_.cluster_id.value_or(Uuid());
   });
 }
 

@@ -79,7 +79,7 @@ class MetadataLog {
   // Forgets entries up to and with `upto`; only behind a recorded snapshot (kInvalid otherwise).
   virtual Task<Status> trim(Position upto) = 0;
 
-  // The identity of the cluster that this log belongs to: the first proposal ever made stays.
+  // The identity of the cluster: the first proposal ever made stays. Zero asks (zero: none yet).
   virtual Task<Result<Uuid>> cluster_id(Uuid proposal) = 0;
 
   // Grows before calls may meet another history than earlier ones did: a database that was

@@ -238,6 +238,13 @@ TEST_P(MetadataLogContract, AnAppendWakesThoseWhoWaitForIt) {
   EXPECT_TRUE(settle([&] { return woken_later; }));
 }
 
+TEST_P(MetadataLogContract, CanBeAskedForItsClusterId) {
+  EXPECT_EQ(run(log_->cluster_id({})).value(), Uuid());
+  EXPECT_EQ(run(open()->cluster_id({})).value(), Uuid());
+  EXPECT_EQ(run(log_->cluster_id({1, 2})).value(), (Uuid{1, 2}));
+  EXPECT_EQ(run(open()->cluster_id({})).value(), (Uuid{1, 2}));
+}
+
 TEST_P(MetadataLogContract, TheFirstClusterIdStays) {
   const Uuid first{1, 2};
   EXPECT_EQ(run(log_->cluster_id(first)).value(), first);

@@ -49,6 +49,18 @@ Chain encode_group(const Uuid& writer, Position first, std::span<const Slice> en
   return out;
 }
 
+bool is_group(Bytes object) {
+  return object.size() >= kMagic.size() && as_text(object.first(kMagic.size())) == kMagic;
+}
+
+Result<Group> decode_group(const Slice& object) {
+  ByteReader reader(object.bytes());
+  reader.text(kMagic.size());
+  reader.u8();
+  reader.uuid();
+  return decode_group(object, reader.i64());
+}
+
 Result<Group> decode_group(const Slice& object, Position first) {
   auto corrupt = [&](std::string_view what) {
     return fail(ErrorCode::kCorrupt, fmt::format("{}: {}", key(kEntries, first), what));

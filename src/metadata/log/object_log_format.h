@@ -39,6 +39,10 @@ struct Group {
 
 [[nodiscard]] Chain encode_group(const Uuid& writer, Position first,
                                  std::span<const Slice> entries);
+// Whether it begins like one.
+[[nodiscard]] bool is_group(Bytes object);
+// The same of whatever position.
+[[nodiscard]] Result<Group> decode_group(const Slice& object);
 // The entries share the object's memory. kCorrupt, naming the key: not such an object, or not the
 // one that belongs at `first`.
 [[nodiscard]] Result<Group> decode_group(const Slice& object, Position first);

@@ -1,5 +1,6 @@
 #include "metadata/log/object_worker.h"
 
+#include "metadata/store_marker.h"
 #include "runtime/log.h"
 #include "storage/conditional_put_probe.h"
 
@@ -374,14 +375,15 @@ Task<Result<Uuid>> ObjectLog::Worker::cluster_id(Uuid proposal) {
   const storage::ObjectKey where(kClusterId);
   auto stored = co_await store_.get(where);
   if (!stored && stored.error().code == ErrorCode::kNotFound) {
-    WEIR_CO_CHECK(
-        unless_conflict(co_await store_.put(where, text(proposal.to_string()), kIfAbsent)));
+    if (proposal.is_zero()) co_return proposal;
+    WEIR_CO_CHECK(unless_conflict(
+        co_await store_.put(where, Chain(encode_store_marker(proposal)), kIfAbsent)));
     stored = co_await store_.get(where);
   }
   if (!stored) co_return std::unexpected(stored.error());
-  const std::optional<Uuid> id = Uuid::parse(as_text(stored->bytes()));
-  if (id) co_return *id;
-  co_return fail(ErrorCode::kCorrupt, fmt::format("{} holds no cluster id", where));
+  auto id = decode_store_marker(stored->bytes());
+  if (!id) co_return std::unexpected(id.error().in(where));
+  co_return id;
 }
 
 }  // namespace weir::metadata

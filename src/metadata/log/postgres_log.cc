@@ -99,13 +99,16 @@ Task<Status> PostgresLog::trim(Position upto) {
 }
 
 Task<Result<Uuid>> PostgresLog::cluster_id(Uuid proposal) {
-  PgParams params;
-  params.text(proposal.to_string());
   std::vector<PgStep> steps;
-  steps.push_back(PgStep::run(kPgSetClusterId, std::move(params)).then_more());
+  if (!proposal.is_zero()) {
+    PgParams params;
+    params.text(proposal.to_string());
+    steps.push_back(PgStep::run(kPgSetClusterId, std::move(params)).then_more());
+  }
   steps.push_back(PgStep::run(kPgClusterId));
   WEIR_CO_TRY(const PgAnswer answer, co_await worker_->ask(std::move(steps)));
-  WEIR_CO_TRY(const Bytes text, pg_bytes(answer[1], 0, 0));
+  if (pg_row_count(answer.back()) == 1 && pg_is_null(answer.back(), 0, 0)) co_return Uuid();
+  WEIR_CO_TRY(const Bytes text, pg_bytes(answer.back(), 0, 0));
   const std::optional<Uuid> id = Uuid::parse(as_text(text));
   if (id) co_return *id;
   co_return fail(ErrorCode::kCorrupt, fmt::format("postgres: cluster id \"{}\"", as_text(text)));

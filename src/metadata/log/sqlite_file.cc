@@ -265,7 +265,7 @@ Result<bool> SqliteFile::delete_trimmed() {
 }
 
 Result<Uuid> SqliteFile::cluster_id(Uuid proposal) {
-  return transact(begin_write_, [&]() -> Result<Uuid> {
+  return transact(proposal.is_zero() ? begin_read_ : begin_write_, [&]() -> Result<Uuid> {
     std::string stored;
     {
       SqliteRun run(cluster_id_);
@@ -273,6 +273,7 @@ Result<Uuid> SqliteFile::cluster_id(Uuid proposal) {
       if (row) stored = cluster_id_.text(0);
     }
     if (stored.empty()) {
+      if (proposal.is_zero()) return proposal;
       const std::string text = proposal.to_string();
       WEIR_CHECK(set_cluster_id_.bind(1, std::string_view(text)).run());
       return proposal;
