@@ -145,7 +145,7 @@ Member& Group::rename(const std::string& old_id, const std::string& new_id) {
     member.syncing.reset();
   }
   member.id = new_id;
-  member.has_timer = false;
+  member.session_timer.cancel();
   if (leader_ == old_id) leader_ = new_id;
   static_members_[*member.instance_id] = new_id;
   return members_.insert_or_assign(new_id, std::move(member)).first->second;
@@ -291,6 +291,10 @@ metadata::GroupCommit Group::commit_command() const {
                                .assignment = copy(member.assignment.bytes())});
   }
   return command;
+}
+
+bool Group::is_logged_as(const metadata::GroupImage& image) const {
+  return generation_ == image.generation && members_.empty() == image.members->empty();
 }
 
 std::shared_ptr<Group> Group::from_image(const metadata::GroupImage& image) {

@@ -11,8 +11,8 @@
 #include "metadata/state/commands.h"
 #include "metadata/state/image.h"
 #include "runtime/byte_budget.h"
-#include "runtime/clock.h"
 #include "runtime/oneshot.h"
+#include "runtime/scoped_timer.h"
 
 #include <map>
 #include <memory>
@@ -58,7 +58,7 @@ struct Member {
   bool is_new = false;               // it has not been in a generation yet
   bool has_synced = false;           // in this generation
   MonoTime expires;                  // without a sign of life
-  bool has_timer = false;            // one runs for it
+  ScopedTimer session_timer;         // looks whether that time has come
   ByteBudget::Reservation memory;    // its place among all members
 
   [[nodiscard]] bool is_static() const { return instance_id.has_value(); }
@@ -107,7 +107,11 @@ class Group {
   // FENCED_INSTANCE_ID.
   Member& rename(const std::string& old_id, const std::string& new_id);
   // Ids that were handed out with MEMBER_ID_REQUIRED and have not joined yet.
-  using PendingIds = std::map<std::string, ByteBudget::Reservation, std::less<>>;
+  struct PendingId {
+    ByteBudget::Reservation memory;
+    ScopedTimer lapse;
+  };
+  using PendingIds = std::map<std::string, PendingId, std::less<>>;
   [[nodiscard]] PendingIds& pending_ids() { return pending_ids_; }
 
   // NONE, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.
@@ -143,6 +147,8 @@ class Group {
   // ---- the metadata log ----
   // Under which claim the group's commands are made; -1: not claimed.
   metadata::Position claim = -1;
+  // Whether the log has the group as this image, members and all.
+  [[nodiscard]] bool is_logged_as(const metadata::GroupImage& image) const;
   [[nodiscard]] metadata::GroupCommit commit_command() const;
   [[nodiscard]] static std::shared_ptr<Group> from_image(const metadata::GroupImage& image);
 

@@ -80,7 +80,9 @@ Task<ListGroupsResponse> GroupCoordinator::list(const ListGroupsRequest& request
     };
     std::set<std::string> ids;
     for (std::string& id : self->coordinator_.group_ids()) ids.insert(std::move(id));
-    for (const auto& [id, group] : self->groups_) ids.insert(id);
+    for (const auto* more : {&self->groups_, &self->drafts_}) {
+      for (const auto& [id, group] : *more) ids.insert(id);
+    }
     for (const std::string& id : ids) {
       // Clients ask every broker and put the answers together.
       if (!self->is_owner(id)) continue;
@@ -129,7 +131,8 @@ Task<DeleteGroupsResponse> GroupCoordinator::remove(const DeleteGroupsRequest& r
 Task<KafkaError> GroupCoordinator::remove_group(std::string group_id) {
   auto [error, group] = co_await hold(group_id, Missing::kIsNone);
   if (error != KafkaError::kNone) co_return error;
-  if (!group || group->is(GroupState::kDead)) co_return KafkaError::kGroupIdNotFound;
+  if (!group)
+    co_return drafts_.erase(group_id) > 0 ? KafkaError::kNone : KafkaError::kGroupIdNotFound;
   if (!group->is(GroupState::kEmpty)) co_return KafkaError::kNonEmptyGroup;
   error = co_await write(group, metadata::GroupDelete{.group = group_id, .claim = group->claim});
   if (error == KafkaError::kNone) forget(group);

@@ -84,16 +84,15 @@ void GroupCoordinator::keep_alive(const GroupPtr& group, Member& member) {
   Duration timeout = std::chrono::milliseconds(member.session_timeout_ms);
   member.expires = now + timeout;
   // One timer per member: it looks again at the time that then stands.
-  if (!member.has_timer) watch_session(group, member, member.expires);
+  if (!member.session_timer) watch_session(group, member, member.expires);
 }
 
 void GroupCoordinator::watch_session(const GroupPtr& group, Member& member, MonoTime when) {
-  member.has_timer = true;
-  clock_.call_at(
+  member.session_timer = ScopedTimer(clock_.call_at(
       when, executor_,
       [this, alive = std::weak_ptr(alive_), group_id = group->id(), member_id = member.id] {
         if (!alive.expired()) session_ended(group_id, member_id);
-      });
+      }));
 }
 
 void GroupCoordinator::session_ended(const std::string& group_id, const std::string& member_id) {
@@ -103,7 +102,7 @@ void GroupCoordinator::session_ended(const std::string& group_id, const std::str
   GroupPtr group = at->second;
   Member* member = group->find(member_id);
   if (member == nullptr) return;
-  member->has_timer = false;
+  member->session_timer.cancel();
   if (member->is_waiting()) {
     // Whoever waits for us is alive.
     keep_alive(group, *member);
@@ -116,17 +115,23 @@ void GroupCoordinator::session_ended(const std::string& group_id, const std::str
   }
 }
 
-void GroupCoordinator::watch_pending_id(const GroupPtr& group, const std::string& member_id,
-                                        std::int32_t timeout_ms) {
-  clock_.call_after(
-      std::chrono::milliseconds(timeout_ms), executor_,
-      [this, alive = std::weak_ptr(alive_), group_id = group->id(), member_id] {
-        if (alive.expired()) return;
-        auto at = groups_.find(group_id);
-        if (is_stopped_ || at == groups_.end() || at->second->pending_ids().erase(member_id) == 0)
-          return;
-        member_left(at->second);
-      });
+ScopedTimer GroupCoordinator::watch_pending_id(const std::string& group_id,
+                                               const std::string& member_id,
+                                               std::int32_t session_timeout_ms) {
+  const Duration most = limits_.new_member_join_timeout;
+  return ScopedTimer(
+      clock_.call_after(std::min<Duration>(std::chrono::milliseconds(session_timeout_ms), most),
+                        executor_, [this, alive = std::weak_ptr(alive_), group_id, member_id] {
+                          if (!alive.expired() && !is_stopped_) pending_ended(group_id, member_id);
+                        }));
+}
+
+void GroupCoordinator::pending_ended(const std::string& group_id, const std::string& member_id) {
+  GroupPtr group = held(group_id);
+  if (!group) group = draft(group_id);
+  if (!group || group->pending_ids().erase(member_id) == 0) return;
+  drop_if_bare(group);
+  member_left(group);
 }
 
 }  // namespace weir::groups

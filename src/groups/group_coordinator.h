@@ -26,6 +26,7 @@
 #include "runtime/task_group.h"
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -44,7 +45,8 @@ struct GroupLimits {
   std::size_t offset_metadata_max_bytes = 4096;
   std::int64_t offsets_retention_ms = 7LL * 24 * 3600 * 1000;
   Duration offsets_check_interval = std::chrono::minutes(10);
-  // A member that was given an id with its first join has this long to use it.
+  // A member that was given an id with its first join has this long to use it, if its session does
+  // not end before.
   Duration new_member_join_timeout = std::chrono::minutes(5);
 };
 
@@ -99,7 +101,7 @@ class GroupCoordinator final : public metadata::CommitListener {
   // NONE when this broker coordinates the group.
   Task<kafka::KafkaError> check_owner(std::string group_id);
 
-  // One pass of the expiry of offsets (KIP-211).
+  // One pass of the expiry of offsets (KIP-211), and of groups without members and offsets.
   Task<void> expire_offsets();
 
   void on_partitions_advanced(std::span<const TopicPartition>) override {}
@@ -119,10 +121,16 @@ class GroupCoordinator final : public metadata::CommitListener {
   Task<Held> hold(std::string group_id, Missing missing);
   Task<Held> claim(std::string group_id);
   Task<Held> claim_once(const std::string& group_id);
+  // A group that is in memory alone: ids were handed out for it, and nobody has joined yet. Null:
+  // there is none.
+  [[nodiscard]] GroupPtr draft(const std::string& group_id) const;
+  // Forgets a draft with which nobody can join any more.
+  void drop_if_bare(const GroupPtr& group);
   [[nodiscard]] bool is_owner(std::string_view group_id) const;
   // Null when this broker has not claimed it.
   [[nodiscard]] GroupPtr held(std::string_view group_id) const;
-  // For reading: a group that is not claimed as it stands in the log. Null when there is none.
+  // For reading: a group that is not claimed as it stands in the log, or a draft. Null when there
+  // is none.
   [[nodiscard]] GroupPtr look_at(const std::string& group_id) const;
   // Drops a group that another broker owns or claimed, or that the log no longer knows.
   void forget(const GroupPtr& group);
@@ -130,6 +138,9 @@ class GroupCoordinator final : public metadata::CommitListener {
   void settle_ownership();
   Task<void> take_over_until_done();
   Task<Status> take_over();
+  // Acts on each group, on many of them together: what they write shares log entries.
+  Task<void> for_each_group(std::vector<std::string> ids,
+                            std::function<Task<void>(std::string)> act);
 
   std::string new_member_id(const std::optional<std::string>& instance_id,
                             const std::string& client_id);
@@ -148,6 +159,7 @@ class GroupCoordinator final : public metadata::CommitListener {
     JoinReply reply;
   };
   Task<kafka::JoinGroupResponse> do_join(Joiner joiner, std::string group_id);
+  Task<Held> make_for(const std::string& group_id, Joiner& joiner);
   void join_new(const GroupPtr& group, Joiner& joiner);
   void join_known(const GroupPtr& group, Joiner& joiner);
   void join_returning_static(const GroupPtr& group, Joiner& joiner, const std::string& old_id);
@@ -156,6 +168,8 @@ class GroupCoordinator final : public metadata::CommitListener {
   [[nodiscard]] ByteBudget::Reservation reserve_memory(ByteCount bytes);
   [[nodiscard]] kafka::KafkaError check_join(const GroupPtr& group, const Joiner& joiner) const;
   bool take_memory(Group& group, Joiner& joiner);
+  // KIP-394: it joins again with the id.
+  [[nodiscard]] static bool is_given_id_first(const Joiner& joiner);
   void give_member_id(const GroupPtr& group, Joiner& joiner);
   void add_member(const GroupPtr& group, Joiner& joiner, const std::string& member_id);
   void update_member(const GroupPtr& group, Member& member, Joiner& joiner);
@@ -180,8 +194,9 @@ class GroupCoordinator final : public metadata::CommitListener {
   void keep_alive(const GroupPtr& group, Member& member);
   void watch_session(const GroupPtr& group, Member& member, MonoTime when);
   void session_ended(const std::string& group_id, const std::string& member_id);
-  void watch_pending_id(const GroupPtr& group, const std::string& member_id,
-                        std::int32_t timeout_ms);
+  ScopedTimer watch_pending_id(const std::string& group_id, const std::string& member_id,
+                               std::int32_t session_timeout_ms);
+  void pending_ended(const std::string& group_id, const std::string& member_id);
 
   // ---- the log ----
   Task<kafka::KafkaError> write(GroupPtr group, metadata::Command command);
@@ -208,7 +223,12 @@ class GroupCoordinator final : public metadata::CommitListener {
   kafka::KafkaError leave_one(const GroupPtr& group, std::string member_id,
                               std::optional<std::string> instance_id);
   Task<kafka::KafkaError> remove_group(std::string group_id);
+
+  // ---- expiry (expiry.cc) ----
+  struct Verdict;
+  [[nodiscard]] Verdict judge(const std::string& group_id, TimestampMs now) const;
   Task<void> expire_in(std::string group_id, TimestampMs now);
+  Task<bool> expire_group_offsets(GroupPtr group, metadata::OffsetDelete command);
 
   metadata::Coordinator& coordinator_;
   const BrokerId self_;
@@ -218,6 +238,7 @@ class GroupCoordinator final : public metadata::CommitListener {
   Rng rng_;
   ByteBudget member_memory_;
   std::unordered_map<std::string, GroupPtr> groups_;                      // the claimed ones
+  std::unordered_map<std::string, GroupPtr> drafts_;                      // see draft()
   std::unordered_map<std::string, std::vector<OneShot<Held>>> claiming_;  // who waits for a claim
   Notifier commit_ended_;
   std::atomic<LeaderEpoch> seen_membership_ = -1;

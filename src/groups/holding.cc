@@ -16,8 +16,7 @@ using kafka::KafkaError;
 
 namespace {
 
-// Claims that are under way together when groups are taken over; they share log entries.
-constexpr std::size_t kParallelClaims = 64;
+constexpr std::size_t kParallelGroups = 64;
 constexpr Duration kTakeOverRetry = std::chrono::seconds(1);
 
 }  // namespace
@@ -34,7 +33,17 @@ GroupCoordinator::GroupPtr GroupCoordinator::held(std::string_view group_id) con
 GroupCoordinator::GroupPtr GroupCoordinator::look_at(const std::string& group_id) const {
   if (GroupPtr group = held(group_id)) return group;
   auto image = coordinator_.group(group_id);
-  return image ? Group::from_image(*image) : nullptr;
+  return image ? Group::from_image(*image) : draft(group_id);
+}
+
+GroupCoordinator::GroupPtr GroupCoordinator::draft(const std::string& group_id) const {
+  auto at = drafts_.find(group_id);
+  return at == drafts_.end() ? nullptr : at->second;
+}
+
+void GroupCoordinator::drop_if_bare(const GroupPtr& group) {
+  if (group && group->pending_ids().empty() && draft(group->id()) == group)
+    drafts_.erase(group->id());
 }
 
 // This broker may not know yet that it is the owner, so the log is asked before a client is sent
@@ -89,6 +98,8 @@ Task<GroupCoordinator::Held> GroupCoordinator::claim_once(const std::string& gro
     co_return Held{KafkaError::kNotCoordinator, nullptr};
   GroupPtr group = Group::from_image(*image);
   groups_[group_id] = group;
+  if (auto begun = drafts_.extract(group_id))
+    group->pending_ids() = std::move(begun.mapped()->pending_ids());
   // They are members, whether there is room for them here or not.
   group->assignments_memory = member_memory_.try_reserve(group->assignments_bytes());
   for (auto& [member_id, member] : group->members()) {
@@ -129,13 +140,13 @@ void GroupCoordinator::on_groups_changed(std::span<const std::string> groups) {
   });
 }
 
-// Another broker, or another life of this one, claimed it since.
+// Another broker, or another life of this one, claimed it since, or it was deleted.
 void GroupCoordinator::let_go_if_claimed(const std::string& group_id) {
   GroupPtr group = held(group_id);
   auto image = coordinator_.group(group_id);
-  if (!group || !image || image->claim <= group->claim) return;
+  if (!group || (image && image->claim <= group->claim)) return;
   if (planted(Bug::kTwoGroupOwners)) return;
-  log::info("group.lost", {{"group", group_id}, {"owner", image->owner}});
+  if (image) log::info("group.lost", {{"group", group_id}, {"owner", image->owner}});
   forget(group);
 }
 
@@ -148,6 +159,7 @@ void GroupCoordinator::settle_ownership() {
     if (!is_owner(id)) lost.push_back(group);
   }
   for (const GroupPtr& group : lost) forget(group);
+  std::erase_if(drafts_, [this](const auto& entry) { return !is_owner(entry.first); });
   if (!lost.empty()) log::info("groups.handed.over", {{"groups", lost.size()}});
   tasks_.spawn(executor_, take_over_until_done());
 }
@@ -168,21 +180,27 @@ Task<Status> GroupCoordinator::take_over() {
     bool is_ours = image && !image->members->empty() && is_owner(id) && !held(id);
     if (is_ours) ids.push_back(std::move(id));
   }
+  const std::size_t count = ids.size();
   std::size_t failed = 0;
   auto take = [](GroupCoordinator* self, std::string id, std::size_t* failures) -> Task<void> {
     Held taken = co_await self->hold(std::move(id), Missing::kIsNone);
     if (taken.error == KafkaError::kCoordinatorNotAvailable) ++*failures;
   };
-  for (std::size_t next = 0; next < ids.size() && !is_stopped_;) {
-    TaskGroup claims;
-    for (std::size_t i = 0; i < kParallelClaims && next < ids.size(); ++i)
-      claims.spawn(executor_, take(this, ids[next++], &failed));
-    co_await claims.join();
-  }
-  if (!ids.empty())
-    log::info("groups.taken.over", {{"groups", ids.size() - failed}, {"failed", failed}});
+  co_await for_each_group(std::move(ids),
+                          [&](std::string id) { return take(this, std::move(id), &failed); });
+  if (count > 0) log::info("groups.taken.over", {{"groups", count - failed}, {"failed", failed}});
   if (failed == 0) co_return Status{};
   co_return fail(ErrorCode::kUnavailable, fmt::format("cannot claim {} groups", failed));
+}
+
+Task<void> GroupCoordinator::for_each_group(std::vector<std::string> ids,
+                                            std::function<Task<void>(std::string)> act) {
+  for (std::size_t next = 0; next < ids.size() && !is_stopped_;) {
+    TaskGroup together;
+    for (std::size_t i = 0; i < kParallelGroups && next < ids.size(); ++i)
+      together.spawn(executor_, act(std::move(ids[next++])));
+    co_await together.join();
+  }
 }
 
 }  // namespace weir::groups

@@ -19,8 +19,8 @@ constexpr std::int16_t kSkipAssignmentVersion = 9;  // KIP-814
 
 constexpr std::size_t kMaxProtocols = 1'000;
 
-// What an id takes that was handed out, with its timer and the group that it may have made, besides
-// its own and the group's name in some places.
+// What an id takes that was handed out, with its timer and the draft of a group that it may have
+// made, besides its own and the group's name in some places.
 constexpr ByteCount kPendingIdBytes = 2_KiB;
 constexpr ByteCount kPendingIdCopies = 8;
 
@@ -79,8 +79,9 @@ ByteBudget::Reservation GroupCoordinator::reserve_memory(ByteCount bytes) {
 }
 
 Task<JoinGroupResponse> GroupCoordinator::do_join(Joiner joiner, std::string group_id) {
-  Missing missing = joiner.member_id.empty() ? Missing::kIsMade : Missing::kIsNone;
-  auto [error, group] = co_await hold(std::move(group_id), missing);
+  Held own = co_await hold(group_id, Missing::kIsNone);
+  if (own.error == KafkaError::kNone && !own.group) own = co_await make_for(group_id, joiner);
+  auto& [error, group] = own;
   if (error == KafkaError::kNone) error = check_join(group, joiner);
   if (error == KafkaError::kNone && !take_memory(*group, joiner))
     error = KafkaError::kCoordinatorNotAvailable;
@@ -96,8 +97,23 @@ Task<JoinGroupResponse> GroupCoordinator::do_join(Joiner joiner, std::string gro
   co_return co_await reply.wait();
 }
 
+// A group that the log does not have. It comes there with the first member that is let in: what is
+// refused, or is only given an id, leaves nothing in the log.
+Task<GroupCoordinator::Held> GroupCoordinator::make_for(const std::string& group_id,
+                                                        Joiner& joiner) {
+  GroupPtr begun = draft(group_id);
+  if (!begun) begun = std::make_shared<Group>(group_id);
+  if (!joiner.member_id.empty() && !begun->is_pending(joiner.member_id))
+    co_return Held{KafkaError::kUnknownMemberId, nullptr};
+  KafkaError error = check_join(begun, joiner);
+  if (error == KafkaError::kNone && !take_memory(*begun, joiner))
+    error = KafkaError::kCoordinatorNotAvailable;
+  if (error != KafkaError::kNone) co_return Held{error, nullptr};
+  if (is_given_id_first(joiner)) co_return Held{KafkaError::kNone, begun};
+  co_return co_await hold(group_id, Missing::kIsMade);
+}
+
 KafkaError GroupCoordinator::check_join(const GroupPtr& group, const Joiner& joiner) const {
-  if (!group) return KafkaError::kUnknownMemberId;
   if (group->is(GroupState::kDead)) return KafkaError::kCoordinatorNotAvailable;
   if (!has_room(*group, joiner.member_id)) return KafkaError::kGroupMaxSizeReached;
   if (!group->supports(joiner.protocol_type, joiner.protocols, joiner.member_id))
@@ -110,6 +126,7 @@ KafkaError GroupCoordinator::check_join(const GroupPtr& group, const Joiner& joi
 // What a member said before makes room for what it says now.
 bool GroupCoordinator::take_memory(Group& group, Joiner& joiner) {
   Member* known = group.find(joiner.member_id);
+  joiner.memory.reset();
   if (known == nullptr) {
     std::size_t names = group.id().size() + joiner.member_id.size() +
                         joiner.instance_id.value_or("").size() + joiner.client.client_id.size() +
@@ -140,8 +157,12 @@ void GroupCoordinator::join_new(const GroupPtr& group, Joiner& joiner) {
       return join_returning_static(group, joiner, *old_id);
     return add_member(group, joiner, new_member_id(joiner.instance_id, joiner.client.client_id));
   }
-  if (joiner.version >= kKnownMemberVersion) return give_member_id(group, joiner);
+  if (is_given_id_first(joiner)) return give_member_id(group, joiner);
   add_member(group, joiner, new_member_id(std::nullopt, joiner.client.client_id));
+}
+
+bool GroupCoordinator::is_given_id_first(const Joiner& joiner) {
+  return joiner.member_id.empty() && !joiner.instance_id && joiner.version >= kKnownMemberVersion;
 }
 
 void GroupCoordinator::give_member_id(const GroupPtr& group, Joiner& joiner) {
@@ -150,8 +171,9 @@ void GroupCoordinator::give_member_id(const GroupPtr& group, Joiner& joiner) {
   ByteBudget::Reservation memory =
       reserve_memory(kPendingIdBytes + kPendingIdCopies * (id.size() + group->id().size()));
   if (!memory) return joiner.reply.set(failed(KafkaError::kCoordinatorNotAvailable));
-  group->pending_ids().emplace(id, std::move(memory));
-  watch_pending_id(group, id, joiner.session_timeout_ms);
+  ScopedTimer lapse = watch_pending_id(group->id(), id, joiner.session_timeout_ms);
+  group->pending_ids()[id] = {.memory = std::move(memory), .lapse = std::move(lapse)};
+  if (group->claim < 0) drafts_[group->id()] = group;
   joiner.reply.set(failed(KafkaError::kMemberIdRequired, id));
 }
 

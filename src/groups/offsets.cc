@@ -1,8 +1,7 @@
-// OffsetCommit, OffsetDelete and the expiry of offsets (KIP-211).
+// OffsetCommit and OffsetDelete.
 #include "base/planted.h"
 #include "groups/group_coordinator.h"
 #include "groups/subscription.h"
-#include "runtime/log.h"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -171,6 +170,8 @@ Task<PendingCommit> GroupCoordinator::begin_commit(const OffsetCommitRequest* re
       Held made = co_await hold(group_id, Missing::kIsMade);
       error = made.error;
       group = made.group;
+      // Others may have joined it while it was made.
+      if (error == KafkaError::kNone) error = check_commit(group, *request, version);
     }
     Member* member = group ? group->find(request->member_id) : nullptr;
     if (member != nullptr) keep_alive(group, *member);
@@ -259,58 +260,6 @@ Task<OffsetDeleteResponse> GroupCoordinator::delete_offsets(const OffsetDeleteRe
   };
   co_return co_await boost::asio::co_spawn(executor_, erase(this, &request),
                                            boost::asio::use_awaitable);
-}
-
-Task<void> GroupCoordinator::expire_offsets() {
-  const TimestampMs now = clock_.wall_ms();
-  for (const std::string& id : coordinator_.group_ids()) {
-    if (tasks_.stopping()) co_return;
-    co_await boost::asio::co_spawn(executor_, expire_in(id, now), boost::asio::use_awaitable);
-  }
-}
-
-// Offsets of a group without members last for the retention after it became empty (or, for one that
-// never had members, after their commit); of a group with consumers only those of topics that
-// nobody subscribes to any more go.
-Task<void> GroupCoordinator::expire_in(std::string group_id, TimestampMs now) {
-  auto image = coordinator_.group(group_id);
-  GroupPtr group = look_at(group_id);
-  if (!image || !group || !is_owner(group_id)) co_return;
-  bool has_members = !group->is(GroupState::kEmpty);
-  bool is_simple = image->protocol_type.empty();
-  auto subscribed = group->subscribed_topics();
-  if (has_members && (!subscribed || !group->is(GroupState::kStable))) co_return;
-  auto cluster = coordinator_.image();
-  metadata::OffsetDelete command;
-  image->offsets.for_each([&](const TopicPartition& partition,
-                              const metadata::CommittedOffset& offset) {
-    TimestampMs start = has_members || is_simple ? offset.commit_time
-                                                 : std::max(image->state_time, offset.commit_time);
-    TimestampMs end =
-        offset.expire_time >= 0 ? offset.expire_time : start + limits_.offsets_retention_ms;
-    if (now < end) return;
-    auto topic = cluster->topic(partition.topic);
-    if (has_members && topic && subscribed->contains(topic->name)) return;
-    command.entries.push_back({.topic = partition.topic,
-                               .partition = partition.partition,
-                               .if_committed_at = offset.commit_time});
-  });
-  std::size_t expired = command.entries.size();
-  bool is_to_be_deleted =
-      !has_members && expired == image->offsets.size() && (expired > 0 || !is_simple);
-  if (expired == 0 && !is_to_be_deleted) co_return;
-  Held own = co_await hold(group_id, Missing::kIsNone);
-  if (own.error != KafkaError::kNone || !own.group) co_return;
-  group = own.group;
-  command.group = group_id;
-  command.claim = group->claim;
-  if (expired > 0 && co_await write(group, std::move(command)) != KafkaError::kNone) co_return;
-  log::info("group.offsets.expired", {{"group", group_id}, {"offsets", expired}});
-  if (!is_to_be_deleted || !group->is(GroupState::kEmpty)) co_return;
-  if (co_await write(group, metadata::GroupDelete{.group = group_id, .claim = group->claim}) ==
-      KafkaError::kNone) {
-    forget(group);
-  }
 }
 
 }  // namespace weir::groups

@@ -170,13 +170,15 @@ Task<LeaveGroupResponse> GroupCoordinator::leave(const LeaveGroupRequest& reques
                        .instance_id = owned(member.group_instance_id)});
   }
   auto leave_all =
-      [](GroupCoordinator* self, std::string group_id,
+      [](GroupCoordinator* self, std::string asked,
          std::vector<Leaver> who) -> Task<std::expected<std::vector<KafkaError>, KafkaError>> {
-    auto [error, group] = co_await self->hold(std::move(group_id), Missing::kIsNone);
+    auto [error, group] = co_await self->hold(asked, Missing::kIsNone);
     if (error != KafkaError::kNone) co_return std::unexpected(error);
+    if (!group) group = self->draft(asked);
     std::vector<KafkaError> errors;
     for (Leaver& leaver : who)
       errors.push_back(self->leave_one(group, leaver.member_id, leaver.instance_id));
+    self->drop_if_bare(group);
     bool has_left = std::ranges::find(errors, KafkaError::kNone) != errors.end();
     if (has_left) self->member_left(group);
     co_return errors;

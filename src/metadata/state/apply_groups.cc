@@ -22,6 +22,12 @@ Claimed find_claimed(const Tables& tables, const std::string& id, Position claim
   return {KafkaError::kNone, std::move(group)};
 }
 
+// Whether the offset that stands is the one that was to go.
+bool is_meant(const CommittedOffset& offset, const OffsetDeleteEntry& entry) {
+  return entry.if_committed_at == kNoTimestamp ||
+         (offset.commit_time == entry.if_committed_at && offset.expire_time == entry.if_expires_at);
+}
+
 }  // namespace
 
 CommandResult apply(Tables& tables, ApplyContext& context, const GroupClaim& command) {
@@ -84,13 +90,14 @@ CommandResult apply(Tables& tables, ApplyContext& context, const OffsetCommit& c
 CommandResult apply(Tables& tables, ApplyContext& context, const OffsetDelete& command) {
   Claimed claimed = find_claimed(tables, command.group, command.claim);
   if (claimed.error != KafkaError::kNone) return {.error = claimed.error};
+  if (command.if_generation >= 0 && claimed.group->generation != command.if_generation)
+    return {.error = KafkaError::kIllegalGeneration};
   CommandResult result;
   GroupImage group = *claimed.group;
   for (const OffsetDeleteEntry& entry : command.entries) {
     TopicPartition partition{entry.topic, entry.partition};
     const CommittedOffset* old = group.offsets.find(partition);
-    bool stands = old != nullptr && (entry.if_committed_at == kNoTimestamp ||
-                                     old->commit_time == entry.if_committed_at);
+    bool stands = old != nullptr && is_meant(*old, entry);
     if (stands) tables.groups.erase_offset(group, partition);
     result.items.push_back(
         {.error = stands ? KafkaError::kNone : KafkaError::kUnknownTopicOrPartition});
@@ -104,7 +111,9 @@ CommandResult apply(Tables& tables, ApplyContext& context, const GroupDelete& co
   if (tables.groups.find(command.group) == nullptr) return {.error = KafkaError::kGroupIdNotFound};
   Claimed claimed = find_claimed(tables, command.group, command.claim);
   if (claimed.error != KafkaError::kNone) return {.error = claimed.error};
-  if (!claimed.group->members->empty()) return {.error = KafkaError::kNonEmptyGroup};
+  const bool has_offsets = !claimed.group->offsets.empty();
+  const bool is_in_use = command.if_without_offsets && has_offsets;
+  if (!claimed.group->members->empty() || is_in_use) return {.error = KafkaError::kNonEmptyGroup};
   tables.groups.erase(command.group);
   context.changes.groups.push_back(command.group);
   return {};

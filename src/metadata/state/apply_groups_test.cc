@@ -147,6 +147,48 @@ TEST_F(Groups, OffsetsAreDeletedAndExpired) {
   EXPECT_EQ(log_.readers.group("g")->offsets.size(), 1U);
 }
 
+// Two commits of one time, of which one had said when it expires.
+TEST_F(Groups, AnOffsetThatExpiresAtAnotherTimeIsAnotherOne) {
+  Position at = claim();
+  OffsetCommit commit = offset(at, 1);
+  commit.entries[0].expire_time = log_.now + 1;
+  log_.apply(commit);
+  log_.apply(offset(at, 2));
+  OffsetDelete remove{.group = "g", .claim = at};
+  remove.entries = {{.topic = topic_, .if_committed_at = log_.now, .if_expires_at = log_.now + 1}};
+  EXPECT_EQ(log_.apply(remove).items[0].error, KafkaError::kUnknownTopicOrPartition);
+  EXPECT_EQ(log_.readers.group("g")->offsets.size(), 1U);
+  remove.entries[0].if_expires_at = -1;
+  EXPECT_EQ(log_.apply(remove).items[0].error, KafkaError::kNone);
+}
+
+TEST_F(Groups, WhatWasJudgedInOneGenerationIsNotDeletedInAnother) {
+  Position at = claim();
+  log_.apply(GroupCommit{.group = "g", .claim = at, .protocol_type = "consumer", .generation = 2});
+  log_.apply(offset(at, 1));
+  log_.apply(generation(at, 3));
+  OffsetDelete remove{.group = "g", .claim = at, .if_generation = 2};
+  remove.entries = {{.topic = topic_, .if_committed_at = log_.now}};
+  EXPECT_EQ(log_.apply(remove).error, KafkaError::kIllegalGeneration);
+  EXPECT_EQ(log_.readers.group("g")->offsets.size(), 1U);
+  remove.if_generation = 3;
+  EXPECT_EQ(log_.apply(remove).error, KafkaError::kNone);
+  EXPECT_TRUE(log_.readers.group("g")->offsets.empty());
+}
+
+TEST_F(Groups, AGroupThatHasOffsetsAgainIsNotDeletedAsOneWithout) {
+  Position at = claim();
+  log_.apply(offset(at, 1));
+  const GroupDelete if_bare{.group = "g", .claim = at, .if_without_offsets = true};
+  EXPECT_EQ(log_.apply(if_bare).error, KafkaError::kNonEmptyGroup);
+  EXPECT_EQ(log_.readers.group("g")->offsets.size(), 1U);
+  OffsetDelete remove{.group = "g", .claim = at};
+  remove.entries = {{.topic = topic_}};
+  log_.apply(remove);
+  EXPECT_EQ(log_.apply(if_bare).error, KafkaError::kNone);
+  EXPECT_EQ(log_.readers.group("g"), nullptr);
+}
+
 TEST_F(Groups, OnlyAGroupWithoutMembersIsDeleted) {
   Position at = claim();
   log_.apply(generation(at, 1));

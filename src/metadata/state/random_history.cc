@@ -169,11 +169,13 @@ Command RandomHistory::any_group_command(TestLog& log) {
     }
     case 2: {
       OffsetDelete command{.group = group, .claim = claim};
+      if (one_in(3)) command.if_generation = below(9);
       command.entries.push_back({.topic = some_topic(log), .partition = below(4)});
+      if (one_in(3)) command.entries.back().if_committed_at = log.now;
       return command;
     }
     case 3:
-      return GroupDelete{.group = group, .claim = claim};
+      return GroupDelete{.group = group, .claim = claim, .if_without_offsets = one_in(2)};
     default: {
       OffsetCommit command{.group = group, .claim = claim};
       for (int i = 0; i <= below(4); ++i) {
