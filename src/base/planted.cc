@@ -38,6 +38,8 @@ constexpr std::array kBugs{
                "DeleteRecords with an older offset moves the log start back"},
     PlantedBug{Bug::kOffsetsLostByClaim, "offsets-lost-by-claim",
                "a group loses its offsets when another broker takes it over"},
+    PlantedBug{Bug::kCommitLostByExpiry, "commit-lost-by-expiry",
+               "a group is deleted as expired with what was committed since it was looked at"},
     PlantedBug{Bug::kOldGenerationCommits, "old-generation-commits",
                "a member commits offsets with a generation that is over"},
     PlantedBug{Bug::kTwoGroupOwners, "two-group-owners",

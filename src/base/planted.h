@@ -29,6 +29,7 @@ enum class Bug : std::uint8_t {
   kObjectsOfDeletedTopicsStay,
   kLogStartMovesBack,
   kOffsetsLostByClaim,
+  kCommitLostByExpiry,
   kOldGenerationCommits,
   kTwoGroupOwners,
   kUnknownAppendTakenAsFailed,

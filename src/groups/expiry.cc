@@ -1,6 +1,7 @@
 // The expiry of offsets (KIP-211), and of groups that have neither members nor offsets. What is to
 // go is judged by an image, and more may be committed until the log has the command: each command
 // names what was judged, and applying it spares what is not that any more.
+#include "base/planted.h"
 #include "groups/group_coordinator.h"
 #include "runtime/log.h"
 
@@ -81,9 +82,10 @@ Task<void> GroupCoordinator::expire_in(std::string group_id, TimestampMs now) {
     verdict = judge(group_id, now);
   }
   if (!verdict.is_over || !verdict.offsets.entries.empty() || held(group_id) != group) co_return;
-  error = co_await write(
-      group,
-      metadata::GroupDelete{.group = group_id, .claim = group->claim, .if_without_offsets = true});
+  const bool if_without_offsets = !planted(Bug::kCommitLostByExpiry);
+  error = co_await write(group, metadata::GroupDelete{.group = group_id,
+                                                      .claim = group->claim,
+                                                      .if_without_offsets = if_without_offsets});
   if (error != KafkaError::kNone) co_return;
   log::info("group.expired", {{"group", group_id}});
   forget(group);

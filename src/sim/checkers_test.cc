@@ -15,6 +15,8 @@ using Names = std::vector<std::string>;
 const Where kHere{kOrders, 0};
 const Where kTrimmed{kEvents, 1};
 
+MonoTime at(int second) { return MonoTime(seconds(second)); }
+
 Names found_in(const std::function<void(Checker&)>& history) {
   Names names;
   for (const auto& checker : make_checkers()) {
@@ -62,13 +64,31 @@ TEST(CheckersTest, AGoodHistoryOfGroupsAndBrokersHasNoViolations) {
         checker.on_state(5, 77);
         checker.on_state(5, 77);
         checker.on_committed({.group = "g", .where = kHere, .offset = 3, .sent = 1, .at = 2});
-        checker.on_committed_read("g", kHere, 2, kNoOffset);  // asked before it was answered
-        checker.on_committed_read("g", kHere, 3, 3);
+        checker.on_committed_read("g", kHere, 2, at(1), kNoOffset);  // asked before it was answered
+        checker.on_committed_read("g", kHere, 3, at(1), 3);
+        checker.on_committed(
+            {.group = "h", .where = kHere, .offset = 9, .at = 3, .lasts_until = at(5)});
+        checker.on_committed_read("h", kHere, 4, at(6), kNoOffset);
+        checker.on_committed(
+            {.group = "h", .where = kHere, .offset = 2, .at = 5, .lasts_until = at(11)});
+        checker.on_committed_read("h", kHere, 6, at(10), 2);
+        checker.on_expired({.group = "h", .early_ms = -1});
         checker.on_assigned({.group = "g", .generation = 1, .member = "a", .partitions = {0, 1}});
         checker.on_assigned(
             {.group = "g", .generation = 2, .member = "b", .partitions = {1}, .at = 9});
         checker.on_committed(
             {.group = "g", .generation = 1, .where = kHere, .offset = 4, .sent = 8, .at = 10});
+        // Deleted and made again.
+        checker.on_member("c", 7);
+        checker.on_assigned(
+            {.group = "g", .generation = 1, .member = "c", .partitions = {0}, .at = 11});
+        checker.on_committed({.group = "g",
+                              .generation = 1,
+                              .member = "c",
+                              .where = kHere,
+                              .offset = 4,
+                              .sent = 12,
+                              .at = 13});
         checker.on_object_committed("data/1", true);
         checker.on_object_removed({.key = "data/1", .age = seconds(5), .grace = seconds(20)});
         checker.on_object_removed(
@@ -158,9 +178,21 @@ TEST(CheckersTest, WhatIsWrongWithGroups) {
   expect_found({
       {[](Checker& c) {
          c.on_committed({.group = "g", .where = kHere, .offset = 2, .at = 1});
-         c.on_committed_read("g", kHere, 2, 1);
+         c.on_committed_read("g", kHere, 2, at(0), 1);
        },
        {"committed offsets neither vanish nor go back"}},
+      {[](Checker& c) {
+         c.on_committed({.group = "g", .where = kHere, .offset = 2, .at = 1, .lasts_until = at(5)});
+         c.on_committed({.group = "g", .where = kHere, .offset = 3, .at = 2, .lasts_until = at(9)});
+         c.on_committed_read("g", kHere, 3, at(6), 2);
+       },
+       {"committed offsets neither vanish nor go back"}},
+      {[](Checker& c) { c.on_expired({.group = "g", .early_ms = 1}); },
+       {"no offset expires before its time"}},
+      {[](Checker& c) { c.on_expired({.group = "g", .has_members = true, .early_ms = -1}); },
+       {"no offset expires before its time"}},
+      {[](Checker& c) { c.on_left_group("g", "no offsets"); },
+       {"no group is left that nobody needs"}},
       {[](Checker& c) {
          c.on_assigned({.group = "g", .generation = 1, .member = "a", .partitions = {0}});
          c.on_assigned({.group = "g", .generation = 1, .member = "b", .partitions = {0}});

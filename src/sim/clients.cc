@@ -2,6 +2,7 @@
 
 #include "kafka/protocol/messages/create_topics.h"
 #include "kafka/protocol/messages/find_coordinator.h"
+#include "kafka/protocol/messages/offset_commit.h"
 #include "kafka/protocol/messages/offset_fetch.h"
 
 namespace weir::sim {
@@ -76,10 +77,45 @@ Task<std::optional<std::vector<Offset>>> read_committed(ClientParts parts, Link&
   }
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     parts.history.tell([&](Checker& checker) {
-      checker.on_committed_read(group, partitions[i], moment, offsets[i]);
+      checker.on_committed_read(group, partitions[i], moment, parts.world.now(), offsets[i]);
     });
   }
   co_return offsets;
+}
+
+Task<bool> commit_offsets(ClientParts parts, Link& link, std::string group,
+                          std::vector<Where> partitions, std::vector<Offset> offsets) {
+  kafka::OffsetCommitRequest request;
+  request.group_id = group;
+  for (std::size_t i = 0; i < partitions.size(); ++i) {
+    const Where& where = partitions[i];
+    if (request.topics.empty() || request.topics.back().name != topic_name(where.topic))
+      request.topics.emplace_back().name = topic_name(where.topic);
+    request.topics.back().partitions.push_back(
+        {.partition_index = where.partition, .committed_offset = offsets[i]});
+  }
+  Commit commit{.group = group,
+                .sent = parts.history.next_moment(),
+                .lasts_until = parts.history.lasts_until()};
+  auto response = co_await link.call<kafka::OffsetCommitResponse>(request, 8);
+  if (!response) {
+    link.choose();
+    co_return false;
+  }
+  bool is_all = true;
+  std::size_t next = 0;
+  for (const auto& topic : response->topics) {
+    for (const auto& partition : topic.partitions) {
+      commit.where = partitions.at(next);
+      commit.offset = offsets.at(next);
+      commit.at = parts.history.next_moment();
+      ++next;
+      is_all &= partition.error_code == KafkaError::kNone;
+      if (partition.error_code != KafkaError::kNone) continue;
+      parts.history.tell([&](Checker& checker) { checker.on_committed(commit); });
+    }
+  }
+  co_return is_all;
 }
 
 }  // namespace weir::sim

@@ -126,6 +126,10 @@ class Consumer {
 Task<std::optional<std::vector<Offset>>> read_committed(ClientParts parts, Link& link,
                                                         std::string group,
                                                         std::vector<Where> partitions);
+// Commits offsets of `partitions` (sorted) as one that is in no group, and tells the history which
+// were taken. False: not all were.
+Task<bool> commit_offsets(ClientParts parts, Link& link, std::string group,
+                          std::vector<Where> partitions, std::vector<Offset> offsets);
 // The offset that ListOffsets gives for the timestamp; nothing: an error.
 Task<std::optional<Offset>> list_offset(Link& link, Where where, TimestampMs timestamp);
 // The link goes to the group's coordinator then.

@@ -5,6 +5,7 @@
 #include "sim/clients.h"
 #include "sim/group_member.h"
 #include "sim/probe.h"
+#include "sim/seldom.h"
 #include "sim/simulation.h"
 #include "sim/snapshot_care.h"
 #include "sim/spoiler.h"
@@ -23,6 +24,10 @@ struct NodeSettings {
   NodeLimits limits;
   WitnessOptions witness;
   double clock_drift = 0;  // of a broker's clock, at most
+  // In some runs committed offsets last for seconds. Then all clocks are right, so that it is known
+  // which may have expired.
+  std::optional<Duration> short_retention;
+  Duration expiry_interval{};  // between two looks for them
 };
 // Small limits now and then, so that rare paths run often.
 [[nodiscard]] NodeSettings draw_settings(Rng& rng);
@@ -38,6 +43,7 @@ class ClusterRun {
   void add_nodes(const NodeSettings& settings);
   bool begin();
   void add_clients();
+  void add_groups();
   void spoil();
   // judgement.cc
   void heal();
@@ -68,10 +74,10 @@ class ClusterRun {
   Rng rng_;
   Weather weather_;
   Machine& nature_;
+  NodeSettings settings_;
   History history_;
   storage::MemoryStore store_;
   metadata::MemoryLog log_;
-  NodeSettings settings_;
   Witness witness_;
   TaskGroup late_;
   TaskGroup creating_;
@@ -85,6 +91,7 @@ class ClusterRun {
   std::vector<std::unique_ptr<Producer>> producers_;
   std::vector<std::unique_ptr<Consumer>> consumers_;
   std::vector<std::unique_ptr<GroupMember>> members_;
+  std::vector<std::unique_ptr<SeldomClient>> seldom_;
   std::vector<std::unique_ptr<Admin>> admins_;
   std::optional<Probe> probe_;
   bool has_ended_ = false;

@@ -1,4 +1,3 @@
-#include "kafka/protocol/messages/offset_commit.h"
 #include "sim/clients.h"
 
 #include <fmt/format.h>
@@ -6,7 +5,6 @@
 namespace weir::sim {
 namespace {
 
-using kafka::KafkaError;
 using std::chrono::milliseconds;
 
 }  // namespace
@@ -65,35 +63,10 @@ Task<void> Consumer::read_all(std::vector<std::string> groups) {
 
 Task<void> Consumer::commit(Link& link) {
   if (!co_await find_coordinator(link, group_id_)) co_return;
-  kafka::OffsetCommitRequest request;
-  request.group_id = group_id_;
   std::vector<Offset> offsets;
-  for (const Where& where : parts_.partitions) {
-    if (request.topics.empty() || request.topics.back().name != topic_name(where.topic))
-      request.topics.emplace_back().name = topic_name(where.topic);
-    offsets.push_back(reader_.position(where));
-    request.topics.back().partitions.push_back(
-        {.partition_index = where.partition, .committed_offset = offsets.back()});
-  }
-  const Moment sent = parts_.history.next_moment();
-  auto response = co_await link.call<kafka::OffsetCommitResponse>(request, 8);
-  if (!response) {
-    link.choose();
-    co_return;
-  }
-  std::size_t next = 0;
-  for (const auto& topic : response->topics) {
-    for (const auto& partition : topic.partitions) {
-      const Commit commit{.group = group_id_,
-                          .where = parts_.partitions.at(next),
-                          .offset = offsets.at(next),
-                          .sent = sent,
-                          .at = parts_.history.next_moment()};
-      ++next;
-      if (partition.error_code != KafkaError::kNone) continue;
-      parts_.history.tell([&](Checker& checker) { checker.on_committed(commit); });
-    }
-  }
+  for (const Where& where : parts_.partitions) offsets.push_back(reader_.position(where));
+  std::ignore =
+      co_await commit_offsets(parts_, link, group_id_, parts_.partitions, std::move(offsets));
 }
 
 }  // namespace weir::sim

@@ -227,6 +227,7 @@ Task<void> GroupMember::send_commit(BrokerId coordinator, std::int32_t generatio
   for (const auto& [where, offset] : offsets)
     topic.partitions.push_back({.partition_index = where.partition, .committed_offset = offset});
   const Moment sent = parts_.history.next_moment();
+  const MonoTime lasts_until = parts_.history.lasts_until();
   auto response = co_await link.call<kafka::OffsetCommitResponse>(request, 8);
   is_committing_ = false;
   if (!response) co_return;
@@ -242,10 +243,12 @@ Task<void> GroupMember::send_commit(BrokerId coordinator, std::int32_t generatio
     if (error != KafkaError::kNone) continue;
     const Commit commit{.group = group_id_,
                         .generation = generation,
+                        .member = member,
                         .where = offsets[i].first,
                         .offset = offsets[i].second,
                         .sent = sent,
-                        .at = parts_.history.next_moment()};
+                        .at = parts_.history.next_moment(),
+                        .lasts_until = lasts_until};
     parts_.history.tell([&](Checker& checker) { checker.on_committed(commit); });
     ++parts_.history.commits;
   }

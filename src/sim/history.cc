@@ -18,7 +18,8 @@ void Checker::violate(std::string subject, std::string what) {
     violations_.push_back({name(), std::move(subject), std::move(what)});
 }
 
-History::History(World& world) : world_(world), checkers_(make_checkers()) {}
+History::History(World& world, Duration offsets_retention)
+    : world_(world), offsets_retention_(offsets_retention), checkers_(make_checkers()) {}
 
 void History::end_trace(const Checker& checker) {
   world_.end_trace(checker.violations().back().subject);

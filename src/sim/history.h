@@ -56,10 +56,20 @@ struct SentBatch {
 struct Commit {
   std::string group;
   std::int32_t generation = -1;  // -1: not by a member
+  std::string member;
   Where where;
   Offset offset = 0;
   Moment sent = 0;
   Moment at = 0;
+  // Before that it does not expire.
+  MonoTime lasts_until = MonoTime::max();
+};
+
+// An offset that expiry removed.
+struct Expiry {
+  std::string group;
+  bool has_members = false;
+  std::int64_t early_ms = 0;  // before its time; not above zero: it was due
 };
 
 // What a member of a group was told to read.
@@ -112,7 +122,13 @@ class Checker {
   virtual void on_latest(const Where&, Moment /*asked*/, Offset) {}
   virtual void on_committed(const Commit&) {}
   virtual void on_committed_read(const std::string& /*group*/, const Where&, Moment /*asked*/,
-                                 Offset) {}
+                                 MonoTime /*answered*/, Offset) {}
+  virtual void on_expired(const Expiry&) {}
+  // The log has the member. A group that was deleted and is made again has another life; those of
+  // all groups are told apart.
+  virtual void on_member(const std::string& /*member*/, std::uint64_t /*life*/) {}
+  // At the end: a group that expiry should have removed.
+  virtual void on_left_group(const std::string& /*group*/, const std::string& /*why*/) {}
   virtual void on_assigned(const Assignment&) {}
   // A broker's state after the entry at `position`.
   virtual void on_state(std::int64_t /*position*/, std::uint64_t /*hash*/) {}
@@ -148,7 +164,8 @@ class Checker {
 
 class History {
  public:
-  explicit History(World& world);
+  // `offsets_retention`: a committed offset lasts at least so long.
+  History(World& world, Duration offsets_retention);
 
   // Calls `tell` with each checker.
   template <typename Tell>
@@ -160,6 +177,8 @@ class History {
     }
   }
   [[nodiscard]] Moment next_moment() { return ++moment_; }
+  // Until when an offset lasts that is committed now.
+  [[nodiscard]] MonoTime lasts_until() const { return world_.now() + offsets_retention_; }
   [[nodiscard]] std::vector<Violation> violations() const;
 
   std::uint64_t acknowledged = 0;
@@ -172,6 +191,7 @@ class History {
   void end_trace(const Checker& checker);
 
   World& world_;
+  const Duration offsets_retention_;
   std::vector<std::unique_ptr<Checker>> checkers_;
   Moment moment_ = 0;
 };

@@ -89,10 +89,12 @@ void ClusterRun::stop_clients() {
   for (auto& producer : producers_) producer->stop();
   for (auto& consumer : consumers_) consumer->stop();
   for (auto& member : members_) member->stop();
+  for (auto& client : seldom_) client->stop();
   for (auto& admin : admins_) admin->stop();
   const bool ended = wait_for(kHealing, [&] {
     return std::ranges::all_of(consumers_, [](auto& one) { return one->done(); }) &&
            std::ranges::all_of(members_, [](auto& one) { return one->done(); }) &&
+           std::ranges::all_of(seldom_, [](auto& one) { return one->done(); }) &&
            std::ranges::all_of(admins_, [](auto& one) { return one->done(); });
   });
   if (!ended) stuck("", "a client does not end");
@@ -201,7 +203,8 @@ bool ClusterRun::end() {
     const auto is_done = [](const auto& client) { return client->done(); };
     return late_.running() + judging_.running() + watching_.running() == 0 &&
            (!probe_ || probe_->done()) && std::ranges::all_of(consumers_, is_done) &&
-           std::ranges::all_of(members_, is_done) && std::ranges::all_of(admins_, is_done) &&
+           std::ranges::all_of(members_, is_done) && std::ranges::all_of(seldom_, is_done) &&
+           std::ranges::all_of(admins_, is_done) &&
            std::ranges::all_of(nodes_, [](auto& node) { return node->quiet(); }) &&
            std::ranges::all_of(producers_, [](auto& producer) { return producer->ended(); });
   });

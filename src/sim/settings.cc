@@ -36,6 +36,19 @@ NodeSettings draw_settings(Rng& rng) {
   if (rng.below(3) == 0) out.limits.appender.queue_commands = 4 + rng.below(16);
   if (rng.below(3) == 0) out.limits.appender.patience = milliseconds(100 + rng.below(1000));
   out.clock_drift = rng.below(2) == 0 ? 0.0005 : 0.05;
+  out.expiry_interval = milliseconds(100 + rng.below(1000));
+  set("offsets.retention.check.interval.ms",
+      static_cast<std::uint64_t>(
+          std::chrono::duration_cast<milliseconds>(out.expiry_interval).count()));
+  if (rng.below(3) == 0) {
+    const milliseconds retention(500 + rng.below(3000));
+    out.short_retention = retention;
+    out.limits.offsets_retention_ms = retention.count();
+    out.witness.offsets_retention = retention;
+    out.clock_drift = 0;
+  } else {
+    out.witness.offsets_retention -= out.witness.clock_error;
+  }
   return out;
 }
 

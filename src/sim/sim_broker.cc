@@ -120,6 +120,8 @@ SimProcess::SimProcess(Outside outside, std::uint64_t number, Machine& machine,
       snapshots_(store_, log_),
       claim_(log_, store_, {.log = "simulated", .store = "simulated"}, machine.clock(),
              outside.world.fork()) {
+  if (limits.offsets_retention_ms)
+    config_.groups.offsets_retention_ms = *limits.offsets_retention_ms;
   coordinator_ = std::make_unique<metadata::LogCoordinator>(
       log_, &snapshots_, machine.clock(), outside.world.fork(), machine.executor(),
       machine.executor(), coordinator_options(config_, limits, number));

@@ -21,6 +21,7 @@ namespace weir::sim {
 struct NodeLimits {
   metadata::AppenderOptions appender;
   storage::RetryPolicy retries;
+  std::optional<std::int64_t> offsets_retention_ms;  // less than the configuration can say
 };
 
 // A client's connection to a process, the process's end. Requests are started one after the other,

@@ -24,10 +24,10 @@ ClusterRun::ClusterRun(const SimulationOptions& options)
       rng_(world_.fork()),
       weather_{.faults = no_faults(), .cuts = {}},
       nature_(world_.add_machine()),
-      history_(world_),
+      settings_(draw_settings(rng_)),
+      history_(world_, settings_.witness.offsets_retention),
       store_(nature_.clock()),
       log_(nature_.clock()),
-      settings_(draw_settings(rng_)),
       witness_(world_, history_, store_, settings_.witness),
       parts_{.world = world_,
              .weather = weather_,
@@ -54,6 +54,7 @@ void ClusterRun::add_nodes(const NodeSettings& settings) {
   for (int i = 1; i <= options_.brokers; ++i) {
     const double rate = 1 + settings.clock_drift * (2 * rng_.unit() - 1);
     nodes_.push_back(std::make_unique<SimNode>(outside, i, settings.sets, settings.limits, rate));
+    if (settings.short_retention) nodes_.back()->machine().clock().set_error(0);
     parts_.nodes.push_back(nodes_.back().get());
   }
   if (!options_.log_in_store) snapshots_.emplace(world_, store_, log_, nature_.executor());
@@ -89,20 +90,30 @@ void ClusterRun::add_clients() {
   for (int i = 0; i < options_.consumers; ++i) {
     consumers_.push_back(std::make_unique<Consumer>(parts_, i));
   }
+  add_groups();
+  for (int i = 0; i < options_.admins; ++i) admins_.push_back(std::make_unique<Admin>(parts_, i));
+  for (auto& producer : producers_) producer->start();
+  for (auto& consumer : consumers_) consumer->start();
+  for (auto& member : members_) member->start();
+  for (auto& client : seldom_) client->start();
+  for (auto& admin : admins_) admin->start();
+}
+
+void ClusterRun::add_groups() {
   for (int i = 0; i < options_.groups * options_.members; ++i) {
     const std::string group = fmt::format("team-{}", i / options_.members);
     if (i % options_.members == 0) groups_.push_back(group);
     members_.push_back(std::make_unique<GroupMember>(parts_, group, i % options_.members));
   }
-  for (int i = 0; i < options_.admins; ++i) admins_.push_back(std::make_unique<Admin>(parts_, i));
-  for (auto& producer : producers_) producer->start();
-  for (auto& consumer : consumers_) consumer->start();
-  for (auto& member : members_) member->start();
-  for (auto& admin : admins_) admin->start();
+  if (settings_.short_retention) {
+    seldom_.push_back(std::make_unique<SeldomClient>(parts_, 0, *settings_.short_retention,
+                                                     settings_.expiry_interval));
+  }
 }
 
 void ClusterRun::spoil() {
   weather_.faults = draw_faults(rng_);
+  if (settings_.short_retention) weather_.faults.clock_jumps = {};
   const CallFaults& get = weather_.faults.get;
   weather_.had_damage = get.damaged > 0 || get.cut_short > 0;
   spoiler_->start();

@@ -43,6 +43,7 @@ Task<void> Witness::entry(metadata::LogEntry entry) {
   for (std::size_t i = 0; i < record->commands.size(); ++i) {
     const auto* commit = std::get_if<metadata::CommitObject>(&record->commands[i]);
     const bool stands = applied->results[i].error == kafka::KafkaError::kNone;
+    groups_.see(record->header, record->commands[i], applied->results[i]);
     if (commit != nullptr && stands) co_await see_commit(*commit);
   }
 }
@@ -68,6 +69,10 @@ void Witness::tell_of_entry(const metadata::Record& record, const metadata::Appl
       world_.tell(claim->group, text);
     } else if (const auto* group = std::get_if<metadata::GroupCommit>(&command)) {
       world_.tell(group->group, text);
+    } else if (const auto* deleted = std::get_if<metadata::OffsetDelete>(&command)) {
+      world_.tell(deleted->group, text);
+    } else if (const auto* gone = std::get_if<metadata::GroupDelete>(&command)) {
+      world_.tell(gone->group, text);
     } else if (const auto* trims = std::get_if<metadata::TrimLogs>(&command)) {
       for (const auto& trim : trims->trims) tell_of(trim.topic, trim.partition, text);
     } else if (std::holds_alternative<metadata::RegisterBroker>(command) ||
@@ -142,6 +147,7 @@ Offset Witness::committed(const std::string& group, const Where& where) const {
 Task<void> Witness::judge_end() {
   co_await read_extents();
   co_await look_for_left_objects();
+  groups_.judge_end(state_.tables().time - milliseconds_of(options_.clock_error));
 }
 
 Task<void> Witness::read_extents() {

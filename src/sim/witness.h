@@ -4,7 +4,7 @@
 // simulation.
 #pragma once
 #include "metadata/state/state.h"
-#include "sim/history.h"
+#include "sim/group_witness.h"
 #include "storage/object_store.h"
 
 #include <set>
@@ -16,13 +16,19 @@ struct WitnessOptions {
   Duration delete_grace{};
   // How wrong the clocks of two brokers may be beside each other, at most.
   Duration clock_error{};
+  // Committed offsets last at least so long, whatever the clocks show.
+  Duration offsets_retention = std::chrono::hours(7 * 24);
 };
 
 class Witness {
  public:
   // `store`: without faults.
   Witness(World& world, History& history, storage::ObjectStore& store, WitnessOptions options)
-      : world_(world), history_(history), store_(store), options_(options) {}
+      : world_(world),
+        history_(history),
+        store_(store),
+        options_(options),
+        groups_(history, options.offsets_retention) {}
 
   // `process` is a number that no two broker processes have.
   Task<void> entry(metadata::LogEntry entry);
@@ -33,7 +39,7 @@ class Witness {
   // Nothing is judged any more: the log returns to an older state.
   void look_away() { looks_ = false; }
 
-  // At the end: extents, references, what is left in the store.
+  // At the end: extents, references, what is left in the store, and of groups.
   Task<void> judge_end();
 
   [[nodiscard]] const metadata::State& state() const { return state_; }
@@ -62,6 +68,7 @@ class Witness {
   bool looks_ = true;
   metadata::State state_;
   std::map<storage::ObjectKey, Object> objects_;
+  GroupWitness groups_;
 };
 
 }  // namespace weir::sim
