@@ -162,7 +162,12 @@ std::vector<SnapshotRef> others_before(const SnapshotKeys& keys, const SnapshotR
 std::vector<storage::ObjectKey> old_manifests(const SnapshotKeys& keys, const SnapshotRef& latest,
                                               const SnapshotRef& keep) {
   std::vector<SnapshotRef> others = others_before(keys, latest);
-  if (!others.empty()) others.pop_back();
+  // Others of its own position were not recorded, and share all parts with it: none of them can
+  // take its place when a part is lost.
+  const auto before = std::ranges::find_if(
+      others.rbegin(), others.rend(),
+      [&latest](const SnapshotRef& other) { return other.position < latest.position; });
+  if (before != others.rend()) others.erase(std::next(before).base());
   std::vector<storage::ObjectKey> out;
   for (SnapshotRef& other : others) {
     if (other.manifest_key != keep.manifest_key) out.push_back(std::move(other.manifest_key));
