@@ -24,6 +24,8 @@ std::string_view to_string(ErrorCode code) {
       return "cancelled";
     case ErrorCode::kExhausted:
       return "limit reached";
+    case ErrorCode::kRefused:
+      return "refused";
     case ErrorCode::kInternal:
       return "internal error";
   }

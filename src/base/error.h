@@ -22,6 +22,8 @@ enum class ErrorCode : std::uint8_t {
   kFenced,       // this broker's epoch is no longer valid
   kCancelled,    // the work was given up because its owner stops
   kExhausted,    // a limit of memory, size or count is reached
+  kRefused,      // certain to have had no effect and to get none: this process saw to that itself;
+                 // no answer of another system is ever taken for it
   kInternal,     // a bug
 };
 

@@ -46,6 +46,8 @@ constexpr std::array kBugs{
                "a broker goes on with a group that another one has claimed"},
     PlantedBug{Bug::kUnknownAppendTakenAsFailed, "unknown-append-taken-as-failed",
                "an append whose answer was lost is taken as not done"},
+    PlantedBug{Bug::kFinalErrorTakenAsRefusal, "final-error-taken-as-refusal",
+               "an append is taken as not done when its error is none that passes"},
     PlantedBug{Bug::kBatchesReordered, "batches-reordered",
                "objects are committed in the order in which their uploads end"},
     PlantedBug{Bug::kHighWatermarkTooHigh, "high-watermark-too-high",

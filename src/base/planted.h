@@ -33,6 +33,7 @@ enum class Bug : std::uint8_t {
   kOldGenerationCommits,
   kTwoGroupOwners,
   kUnknownAppendTakenAsFailed,
+  kFinalErrorTakenAsRefusal,
   kBatchesReordered,
   kHighWatermarkTooHigh,
   kWrongBaseOffset,

@@ -1,6 +1,7 @@
 #include "broker/append_for_others.h"
 
 #include "broker/append_proof.h"
+#include "metadata/state/record.h"
 
 #include <fmt/format.h>
 
@@ -44,6 +45,11 @@ Task<AppendEntryResponse> append_for_others(std::shared_ptr<const metadata::Clus
   if (!is_proof(request.proof, proof_of(key, request))) {
     co_return refusal(KafkaError::kClusterAuthorizationFailed,
                       "the proof is not that of a broker of this cluster");
+  }
+  // Whoever saw the request on its way can send it once more.
+  if (!metadata::counts_once(request.entry)) {
+    co_return refusal(KafkaError::kBrokerNotAvailable,
+                      "only records of registered brokers are appended for others");
   }
   AppendEntryResponse response =
       answer_of(co_await log->append_for_another(request.entry, request.known));

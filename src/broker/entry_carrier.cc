@@ -2,6 +2,7 @@
 
 #include "broker/append_proof.h"
 #include "kafka/protocol/frame.h"
+#include "metadata/state/record.h"
 
 #include <fmt/format.h>
 
@@ -45,6 +46,8 @@ Result<Appended> appended(AppendEntryResponse answer, metadata::Position known) 
 }
 
 }  // namespace
+
+bool EntryCarrier::takes(const Slice& entry) const { return metadata::counts_once(entry); }
 
 Task<Result<Appended>> EntryCarrier::carry(const metadata::BrokerImage& to, Slice entry,
                                            metadata::Position known) {

@@ -11,6 +11,7 @@ class EntryCarrier final : public metadata::AppendCarrier {
   // The channel outlives it.
   EntryCarrier(BrokerId self, PeerChannel& channel) : self_(self), channel_(channel) {}
 
+  [[nodiscard]] bool takes(const Slice& entry) const override;
   Task<Result<metadata::Appended>> carry(const metadata::BrokerImage& to, Slice entry,
                                          metadata::Position known) override;
 

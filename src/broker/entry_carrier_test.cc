@@ -6,6 +6,7 @@
 #include "kafka/protocol/frame.h"
 #include "metadata/log/forwarding_log.h"
 #include "metadata/log/memory_log.h"
+#include "metadata/state/record.h"
 #include "runtime/test_loop.h"
 
 #include <gtest/gtest.h>
@@ -56,8 +57,12 @@ class Peer final : public PeerChannel {
 
 class EntryCarrierTest : public testing::Test {
  protected:
+  // A record of broker 2; its commands do not matter here.
+  static Slice record(std::string_view text, BrokerEpoch epoch = 3) {
+    return metadata::encode_record({.broker = 2, .epoch = epoch}, 0, as_bytes(text));
+  }
   Result<Appended> carry(std::string_view entry, metadata::Position known = 0) {
-    return run_task(carrier_.carry(receiver_, Slice::copy_of(entry), known));
+    return run_task(carrier_.carry(receiver_, record(entry), known));
   }
   ErrorCode failure(std::string_view entry = "entry") {
     auto appended = carry(entry);
@@ -83,7 +88,7 @@ TEST_F(EntryCarrierTest, AnEntryArrivesAndBringsTheOthers) {
   EXPECT_EQ(appended->entries[0].position, 2);
   EXPECT_EQ(as_text(appended->entries[0].bytes.bytes()), "second");
   EXPECT_EQ(appended->entries[1].position, 3);
-  EXPECT_EQ(as_text(appended->entries[1].bytes.bytes()), "third");
+  EXPECT_EQ(as_text(appended->entries[1].bytes.bytes()), as_text(record("third").bytes()));
 }
 
 class CountingLog final : public metadata::ForwardingLog {
@@ -133,9 +138,22 @@ TEST_F(EntryCarrierTest, ABrokerThatAppendsForNobodyOrInAnotherEpochRefuses) {
   EXPECT_EQ(entries(), 0);
 }
 
+// Such a request that is sent once more by somebody who saw it would replace the broker's process.
+TEST_F(EntryCarrierTest, RegistrationsAreNotAppendedForOthers) {
+  const Slice registration = record("", -1);
+  EXPECT_FALSE(carrier_.takes(registration));
+  EXPECT_TRUE(carrier_.takes(record("")));
+  auto carried = run_task(carrier_.carry(receiver_, registration, 0));
+  ASSERT_FALSE(carried);
+  EXPECT_EQ(carried.error().code, ErrorCode::kUnavailable);
+  EXPECT_FALSE(carrier_.takes(Slice::copy_of("no record")));
+  EXPECT_EQ(entries(), 0);
+}
+
 // The entry may stand: an append that failed there, or an answer that nobody can trust.
 TEST_F(EntryCarrierTest, WhatIsNotKnownIsNoRefusal) {
-  EXPECT_EQ(failure(""), ErrorCode::kTimeout);  // a log takes no empty entry
+  log_.fail_append(1, MemoryLog::Effect::kNone, ErrorCode::kRefused);
+  EXPECT_EQ(failure(), ErrorCode::kTimeout);
   peer_.on_response = [](AppendEntryResponse& response) { response.position += 1; };
   EXPECT_EQ(failure(), ErrorCode::kTimeout);
   peer_.on_response = [](AppendEntryResponse& response) {

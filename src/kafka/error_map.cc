@@ -19,6 +19,7 @@ KafkaError admin_error(ErrorCode code) {
     case ErrorCode::kUnavailable:
     case ErrorCode::kThrottled:
     case ErrorCode::kExhausted:
+    case ErrorCode::kRefused:
     case ErrorCode::kCancelled:
       return KafkaError::kRequestTimedOut;
     case ErrorCode::kFenced:

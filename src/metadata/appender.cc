@@ -20,6 +20,12 @@ Error overtaking() {
   return {ErrorCode::kUnavailable, "a commit that was submitted before was refused"};
 }
 
+// Nothing was appended and nothing will be.
+bool is_refusal(const Error& error) {
+  if (planted(Bug::kFinalErrorTakenAsRefusal) && !is_retriable(error.code)) return true;
+  return error.code == ErrorCode::kRefused;
+}
+
 Error fenced(BrokerEpoch epoch) {
   return {ErrorCode::kFenced, fmt::format("broker epoch {} has ended", epoch)};
 }
@@ -36,12 +42,22 @@ Appender::Appender(MetadataLog& log, Replayer& replayer, Clock& clock, Rng rng,
       backoff_(options.retry_base, options.retry_cap),
       closed_(Error{ErrorCode::kUnavailable, "the metadata is being loaded"}) {}
 
-std::optional<Error> Appender::admit(std::size_t bytes, bool is_commit) const {
+std::optional<Error> Appender::refusal_locked() const {
   if (closed_) return closed_;
-  if (commits_refused_ && is_commit) return overtaking();
   if (outage_ && clock_.now() - outage_since_ >= options_.patience) {
     return Error{ErrorCode::kUnavailable, outage_->message}.in("the metadata log is down");
   }
+  return std::nullopt;
+}
+
+std::optional<Error> Appender::refusal() const {
+  std::lock_guard lock(mutex_);
+  return refusal_locked();
+}
+
+std::optional<Error> Appender::admit(std::size_t bytes, bool is_commit) const {
+  if (auto refused = refusal_locked()) return refused;
+  if (commits_refused_ && is_commit) return overtaking();
   if (queue_.size() >= options_.queue_commands || queued_bytes_ + bytes > options_.queue_bytes) {
     return Error{ErrorCode::kExhausted,
                  fmt::format("{} commands with {} bytes wait for the metadata log", queue_.size(),
@@ -216,24 +232,28 @@ std::optional<Appender::Record> Appender::next_record() {
   return record;
 }
 
-Task<Status> Appender::append_and_apply(Slice bytes) {
+// An error may come after the append: the outcome is unknown but for kRefused.
+Task<Result<Appended>> Appender::append_once(Slice bytes) {
   WEIR_CO_CHECK(co_await replayer_.resolve_doubt());
   Position known = replayer_.position();
   appending_ = true;
   auto appended = co_await log_.append(std::move(bytes), known);
   appending_ = false;
   appended_.notify();
-  if (!appended) co_return std::unexpected(appended.error());
-  if (appended->position <= known) {
+  if (appended && appended->position <= known) {
     Error error{ErrorCode::kCorrupt,
                 fmt::format("metadata log diverged: an entry was appended at position {} after {}",
                             appended->position, known)};
     replayer_.fail(error);
     co_return std::unexpected(error);
   }
+  co_return appended;
+}
+
+Task<Status> Appender::take_in(const Appended& appended) {
   WEIR_CO_CHECK(co_await replayer_.resolve_doubt());
-  WEIR_CO_CHECK(replayer_.apply(appended->entries));
-  co_return co_await replayer_.read_until(appended->position);
+  WEIR_CO_CHECK(replayer_.apply(appended.entries));
+  co_return co_await replayer_.read_until(appended.position);
 }
 
 Task<Status> Appender::append_now(const RecordHeader& header,
@@ -243,7 +263,8 @@ Task<Status> Appender::append_now(const RecordHeader& header,
     WEIR_CO_TRY(std::vector<std::byte> bytes, encode_command(command, metadata_level_));
     encoded.insert(encoded.end(), bytes.begin(), bytes.end());
   }
-  Status status = co_await append_and_apply(encode_record(header, commands.size(), encoded));
+  auto appended = co_await append_once(encode_record(header, commands.size(), encoded));
+  Status status = appended ? co_await take_in(*appended) : std::unexpected(appended.error());
   note(status);
   co_return status;
 }
@@ -270,6 +291,7 @@ void Appender::note(const Status& status) {
     give_up = clock_.now() - outage_since_ >= options_.patience;
   }
   replayer_.doubt();
+  work_.notify();
   if (!give_up) return;
   give_up_queue(
       Error{ErrorCode::kUnavailable, status.error().message}.in("the metadata log is down"));
@@ -277,6 +299,12 @@ void Appender::note(const Status& status) {
     settle_record(fail(ErrorCode::kCancelled,
                        "the broker stops while the metadata log is down: the outcome is unknown"));
   }
+}
+
+void Appender::note_read(const Status& status) {
+  // A log that can be read may still take no appends: the next attempt with the record tells.
+  if (status && record_ && record_->attempts > 0) return;
+  note(status);
 }
 
 std::optional<Error> Appender::outage() const {
@@ -293,23 +321,29 @@ Task<void> Appender::attempt(TaskGroup& group) {
   Status status = co_await replayer_.resolve_doubt();
   if (status && record_) {
     ++record_->attempts;
-    status = co_await append_and_apply(record_->bytes);
+    auto appended = co_await append_once(record_->bytes);
+    // Not after an attempt whose outcome is unknown. No outage: the next record may do.
+    if (!appended && record_ && record_->attempts == 1 && is_refusal(appended.error())) {
+      if (record_->has_commit) refuse_commits();
+      settle_record(fail(ErrorCode::kExhausted, appended.error().message));
+      co_return;
+    }
+    status = appended ? co_await take_in(*appended) : std::unexpected(appended.error());
   }
   if (status || !record_) {
     if (status) note(status);
     co_return;
   }
-  ErrorCode code = status.error().code;
-  // Nothing was appended and nothing will be, unless an attempt before did: not an outage, the next
-  // record may do.
-  if (record_->attempts == 1 && (code == ErrorCode::kExhausted || code == ErrorCode::kInvalid)) {
-    if (record_->has_commit) refuse_commits();
-    settle_record(std::unexpected(status.error()));
-    co_return;
-  }
   note(status);
   if (planted(Bug::kUnknownAppendTakenAsFailed)) settle_record(std::unexpected(status.error()));
   co_await group.sleep(clock_, backoff_.next(rng_));
+}
+
+// Nothing waits for the log, and what comes may be refused without a try.
+Task<void> Appender::look_for_end_of_outage(TaskGroup& group) {
+  if (!co_await group.sleep(clock_, backoff_.next(rng_))) co_return;
+  auto tail = co_await log_.tail();
+  if (!replayer_.failure()) note(tail ? Status() : std::unexpected(tail.error()));
 }
 
 Task<void> Appender::run(TaskGroup& group) {
@@ -326,6 +360,10 @@ Task<void> Appender::run(TaskGroup& group) {
     } else {
       record_ = next_record();
       if (record_ || commits_refused_) continue;
+      if (outage()) {
+        co_await look_for_end_of_outage(group);
+        continue;
+      }
     }
     co_await work_.wait();
   }

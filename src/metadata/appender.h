@@ -1,7 +1,8 @@
 // Group commit: commands that were submitted while an append was under way go together into the
 // next record. One record is in flight at a time; when its outcome is unknown, the same bytes are
-// appended again until the record (its epoch and sequence) is seen in the log. submit() may be
-// called on any thread; the rest lives on the coordinator's executor.
+// appended again until the record (its epoch and sequence) is seen in the log. Only kRefused of the
+// first attempt says that it is not in the log (log/metadata_log.h). submit() may be called on any
+// thread; the rest lives on the coordinator's executor.
 //
 // Commits of objects stay in order: when one is refused before it is in the log, so are those that
 // were submitted behind it, until its submitter knows and can judge. An idempotent producer's
@@ -80,8 +81,10 @@ class Appender {
   [[nodiscard]] std::optional<Error> outage() const;
   // When the log answered again the last time. Nothing: there was no (long) outage.
   [[nodiscard]] std::optional<MonoTime> last_outage_end() const;
-  // What a call of the log by another task met; tells of outages and their ends.
-  void note(const Status& status);
+  // Why a command that is submitted now would be refused at once, if so. Any thread.
+  [[nodiscard]] std::optional<Error> refusal() const;
+  // What another task met that read the log; tells of outages and their ends.
+  void note_read(const Status& status);
 
  private:
   struct Waiter {
@@ -98,9 +101,13 @@ class Appender {
   };
 
   std::optional<Error> admit(std::size_t bytes, bool is_commit) const;  // under the lock
+  std::optional<Error> refusal_locked() const;
   std::optional<Record> next_record();
   Task<void> attempt(TaskGroup& group);
-  Task<Status> append_and_apply(Slice bytes);
+  Task<Result<Appended>> append_once(Slice bytes);
+  Task<Status> take_in(const Appended& appended);
+  Task<void> look_for_end_of_outage(TaskGroup& group);
+  void note(const Status& status);
   void give_up_queue(const Error& reason);
   void refuse_commits();
   Task<void> let_submitters_know();

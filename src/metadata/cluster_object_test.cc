@@ -207,6 +207,7 @@ class Neighbour final : public AppendCarrier {
  public:
   Neighbour(MetadataLog& log, Clock& clock) : log_(log), clock_(clock) {}
 
+  [[nodiscard]] bool takes(const Slice&) const override { return true; }
   Task<Result<Appended>> carry(const BrokerImage&, Slice entry, Position known) override {
     co_await clock_.sleep(milliseconds(1));
     if (is_cut) co_return fail(ErrorCode::kUnavailable, "nobody there");

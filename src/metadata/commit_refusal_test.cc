@@ -46,7 +46,7 @@ class CommitRefusalTest : public CoordinatorHarness {
 
 TEST_F(CommitRefusalTest, NoneOvertakesTheOneThatWasRefused) {
   log_.set_delays({.before = milliseconds(5)});
-  log_.fail_append(1, MemoryLog::Effect::kNone, ErrorCode::kExhausted);
+  log_.fail_append(1, MemoryLog::Effect::kNone, ErrorCode::kRefused);
   auto first = begin(coordinator_->submit(commit()));
   run_for(milliseconds(2));  // it is with the log
   std::vector<Pending<Submitted>> behind{begin(submit(commit(), first))};
@@ -68,6 +68,30 @@ TEST_F(CommitRefusalTest, NoneOvertakesTheOneThatWasRefused) {
     EXPECT_EQ(one.knew, one.result.has_value());
   }
   EXPECT_GT(unknowing, 3);
+}
+
+// The writer of the object deletes it when its commit is told to have failed.
+TEST_F(CommitRefusalTest, OnlyARefusalOfTheLogTellsThatNothingWasAppended) {
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < kErrorCodes; ++i) {
+    const auto code = static_cast<ErrorCode>(i);
+    if (code == ErrorCode::kRefused) continue;
+    for (const auto effect : {MemoryLog::Effect::kDone, MemoryLog::Effect::kNone}) {
+      log_.fail_append(1, effect, code);
+      auto committed = run(coordinator_->submit(commit()));
+      ASSERT_TRUE(committed) << committed.error().to_string();
+      EXPECT_EQ(committed->batches.at(0).base_offset, offset++) << to_string(code);
+    }
+  }
+}
+
+TEST_F(CommitRefusalTest, ARefusalAfterAnUnknownOutcomeDoesNotSettleIt) {
+  log_.fail_append(1, MemoryLog::Effect::kDone, ErrorCode::kInvalid);
+  log_.fail_append(2, MemoryLog::Effect::kNone, ErrorCode::kRefused);
+  log_.set_delays({.before = milliseconds(5)});
+  auto committed = run(coordinator_->submit(commit()));
+  ASSERT_TRUE(committed) << committed.error().to_string();
+  EXPECT_EQ(committed->batches.at(0).base_offset, 0);
 }
 
 TEST_F(CommitRefusalTest, NoneOvertakesTheOneOfAnEpochThatEnded) {

@@ -15,6 +15,7 @@
 #include "runtime/task.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,10 +42,15 @@ class Coordinator {
   // Appends `command` to the log and returns what applying it gave. Commands submitted at the same
   // time share one log entry (group commit) and are applied in the order of submission. An unknown
   // outcome is settled by (broker epoch, sequence) before this returns. Errors, after which nothing
-  // was applied: kUnavailable (the log is down), kExhausted (too much waits), kInvalid (the command
-  // cannot be encoded), kFenced (this broker's epoch ended), kCorrupt (the history diverged),
-  // kCancelled (the coordinator stops or failed; only then the outcome may be unknown).
+  // was applied: kUnavailable (the log is down), kExhausted (too much waits, or the log has no
+  // space), kInvalid (the command cannot be encoded), kFenced (this broker's epoch ended), kCorrupt
+  // (the history diverged), kCancelled (the coordinator stops or failed; only then the outcome may
+  // be unknown).
   virtual Task<Result<CommandResult>> submit(Command command) = 0;
+
+  // Why submit() would refuse every command at once, if it would: for work that would be in vain.
+  // Nothing: it would try.
+  [[nodiscard]] virtual std::optional<Error> refusal() const = 0;
 
   // Linearizable reads: returns when everything that stood in the log at the time of the call is
   // applied here. Calls that come together share one tail().

@@ -275,7 +275,7 @@ Task<void> LogCoordinator::follow() {
       snapshot_loaded_ = false;
       status = co_await load();
     }
-    appender_.note(status);
+    appender_.note_read(status);
     if (status) {
       backoff.reset();
     } else {
@@ -302,7 +302,7 @@ Task<void> LogCoordinator::answer_catch_ups() {
       status = co_await replay_to_tail();
       const bool confirm = std::ranges::any_of(asked, &CatchUp::confirm);
       if (status && confirm) status = co_await replayer_.confirm();
-      if (!replayer_.failure()) appender_.note(status);
+      if (!replayer_.failure()) appender_.note_read(status);
     }
     for (CatchUp& waiter : asked) waiter.done.set(status);
   }

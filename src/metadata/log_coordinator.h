@@ -62,6 +62,7 @@ class LogCoordinator final : public Coordinator {
   Task<Status> wait_registered();
 
   Task<Result<CommandResult>> submit(Command command) override;
+  [[nodiscard]] std::optional<Error> refusal() const override { return appender_.refusal(); }
   Task<Status> catch_up() override { return ask_to_catch_up(false); }
   [[nodiscard]] std::shared_ptr<const ClusterImage> image() const override {
     return replayer_.readers().image();

@@ -231,7 +231,7 @@ TEST_F(LogCoordinatorTest, DuringAnOutageCommandsFailFastAndTheDoubtfulOneIsSett
 
 TEST_F(LogCoordinatorTest, WithoutSpaceTheCommandFailsAndTheNextMayDo) {
   LogCoordinator& coordinator = start();
-  log_.fail_append(1, MemoryLog::Effect::kNone, ErrorCode::kExhausted);
+  log_.fail_append(1, MemoryLog::Effect::kNone, ErrorCode::kRefused);
   EXPECT_EQ(run(coordinator.submit(Heartbeat{})).error().code, ErrorCode::kExhausted);
   EXPECT_TRUE(run(coordinator.submit(AllocateProducerIds{})));
 }
@@ -239,7 +239,7 @@ TEST_F(LogCoordinatorTest, WithoutSpaceTheCommandFailsAndTheNextMayDo) {
 TEST_F(LogCoordinatorTest, WithoutSpaceAfterAnUnknownOutcomeItGoesOnAsking) {
   LogCoordinator& coordinator = start();
   log_.fail_append(1, MemoryLog::Effect::kNone);
-  log_.fail_append(2, MemoryLog::Effect::kNone, ErrorCode::kExhausted);
+  log_.fail_append(2, MemoryLog::Effect::kNone, ErrorCode::kRefused);
   auto result = run(coordinator.submit(AllocateProducerIds{}));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->value, 0);

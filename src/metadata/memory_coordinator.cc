@@ -134,6 +134,16 @@ void MemoryCoordinator::set_failure(std::optional<Error> error) {
   failure_ = std::move(error);
 }
 
+void MemoryCoordinator::set_refusal(std::optional<Error> error) {
+  std::lock_guard lock(mutex_);
+  refusal_ = std::move(error);
+}
+
+std::optional<Error> MemoryCoordinator::refusal() const {
+  std::lock_guard lock(mutex_);
+  return refusal_;
+}
+
 void MemoryCoordinator::hold() {
   std::lock_guard lock(mutex_);
   held_ = true;

@@ -21,6 +21,7 @@ class MemoryCoordinator final : public Coordinator {
   ~MemoryCoordinator() override;
 
   Task<Result<CommandResult>> submit(Command command) override;
+  [[nodiscard]] std::optional<Error> refusal() const override;
   Task<Status> catch_up() override;
   [[nodiscard]] std::shared_ptr<const ClusterImage> image() const override {
     return readers_.image();
@@ -46,6 +47,8 @@ class MemoryCoordinator final : public Coordinator {
   // Every submit(), catch_up() and question about objects answers `error` and does nothing, until
   // it is empty again.
   void set_failure(std::optional<Error> error);
+  // The answer of refusal(); submit() does not care.
+  void set_refusal(std::optional<Error> error);
   // While held, submitted commands wait; release() applies them in their order.
   void hold();
   void release();
@@ -77,6 +80,7 @@ class MemoryCoordinator final : public Coordinator {
   std::map<BrokerId, Writer> writers_;
   std::vector<CommitListener*> listeners_;
   std::optional<Error> failure_;
+  std::optional<Error> refusal_;
   bool held_ = false;
   std::deque<Waiting> waiting_;
   std::size_t submitted_ = 0;

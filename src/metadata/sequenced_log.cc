@@ -1,5 +1,6 @@
 #include "metadata/sequenced_log.h"
 
+#include "metadata/log/log_rules.h"
 #include "runtime/log.h"
 
 #include <algorithm>
@@ -15,6 +16,14 @@ constexpr ByteCount kCarriedMax = 1_MiB;
 constexpr Duration kRefusedRest = std::chrono::seconds(1);
 constexpr Duration kUnknownRest = std::chrono::seconds(10);
 constexpr Duration kLongestRest = std::chrono::seconds(60);
+
+// Once another broker was asked the entry may stand there, whoever says that it was not handed
+// over.
+Result<Appended> no_refusal(Result<Appended> appended) {
+  const bool is_refused = !appended && appended.error().code == ErrorCode::kRefused;
+  if (is_refused) appended.error().code = ErrorCode::kUnavailable;
+  return appended;
+}
 
 constexpr const char* kMetric = "weir_metadata_carried_appends_total";
 constexpr const char* kHelp =
@@ -65,21 +74,24 @@ Task<Result<Appended>> SequencedLog::hand_over(std::shared_ptr<const BrokerImage
                                                Position known) {
   auto appended = co_await carrier_.carry(*to, std::move(entry), known);
   carried(appended ? Status() : std::unexpected(appended.error()));
-  co_return appended;
+  co_return no_refusal(std::move(appended));
 }
 
 Task<Result<Appended>> SequencedLog::append(Slice entry, Position known) {
-  const bool is_carried = entry.size() <= kCarriedMax;
-  if (auto to = sequencer(Resting::kCounts); to && is_carried) {
-    auto appended = co_await hand_over(std::move(to), entry, known);
+  WEIR_CO_CHECK(check_append(entry, known));
+  const bool is_carried = entry.size() <= kCarriedMax && carrier_.takes(entry);
+  const auto first = is_carried ? sequencer(Resting::kCounts) : nullptr;
+  if (first) {
+    auto appended = co_await hand_over(first, entry, known);
     if (appended || appended.error().code != ErrorCode::kUnavailable) co_return appended;
   }
   auto appended = co_await below().append(entry, known);
+  if (first) appended = no_refusal(std::move(appended));
   if (appended || appended.error().code != ErrorCode::kConflict) co_return appended;
   // Others were faster all the time: whoever writes for all is well, and this broker alone would
   // go on losing.
-  auto to = sequencer(Resting::kDoesNot);
-  if (!to || !is_carried) co_return appended;
+  auto to = is_carried ? sequencer(Resting::kDoesNot) : nullptr;
+  if (!to) co_return appended;
   co_return co_await hand_over(std::move(to), std::move(entry), known);
 }
 

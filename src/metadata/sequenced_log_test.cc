@@ -15,6 +15,9 @@ class Neighbour final : public AppendCarrier {
  public:
   explicit Neighbour(MetadataLog& log) : log_(log) {}
 
+  [[nodiscard]] bool takes(const Slice& entry) const override {
+    return as_text(entry.bytes()) != "repeatable";
+  }
   Task<Result<Appended>> carry(const BrokerImage& to, Slice entry, Position known) override {
     ++calls;
     last_to = to.id;
@@ -90,6 +93,26 @@ TEST_F(SequencedLogTest, LargeEntriesAreNotCarried) {
   EXPECT_EQ(neighbour.calls, 0);
   ASSERT_TRUE(append(std::string(1_MiB, 'x')));
   EXPECT_EQ(neighbour.calls, 1);
+}
+
+TEST_F(SequencedLogTest, WhatTheCarrierDoesNotTakeItAppendsItself) {
+  follow(2);
+  ASSERT_TRUE(append("repeatable"));
+  EXPECT_EQ(neighbour.calls, 0);
+  EXPECT_EQ(cable->appends, 1);
+  ASSERT_TRUE(append("a"));
+  EXPECT_EQ(neighbour.calls, 1);
+}
+
+// Somebody on the way may say that it was not handed over although it was.
+TEST_F(SequencedLogTest, AfterItAskedAnotherBrokerNothingIsRefused) {
+  follow(2);
+  neighbour.error = Error{ErrorCode::kUnavailable, "it says"};
+  log_.fail_append(2, MemoryLog::Effect::kNone, ErrorCode::kRefused);
+  EXPECT_EQ(append("a").error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(stored(), "a ");
+  log_.fail_append(1, MemoryLog::Effect::kNone, ErrorCode::kRefused);
+  EXPECT_EQ(append("b").error().code, ErrorCode::kRefused);  // it rests: its own
 }
 
 TEST_F(SequencedLogTest, WhatWasNotHandedOverItAppendsItselfAtOnce) {

@@ -94,9 +94,17 @@ Task<Status> check_base(storage::ObjectStore& store, std::string base, std::stri
   co_return fail(ErrorCode::kConflict, fmt::format("the base {} was pruned meanwhile", base));
 }
 
+// kInvalid says of a snapshot that a newer Weir wrote it, which is final: not what a store answers.
+Task<Result<Slice>> get(storage::ObjectStore& store, std::string key) {
+  auto bytes = co_await store.get(std::move(key));
+  const bool is_invalid = !bytes && bytes.error().code == ErrorCode::kInvalid;
+  if (is_invalid) bytes.error().code = ErrorCode::kUnavailable;
+  co_return bytes;
+}
+
 Task<Result<SnapshotManifest>> read_manifest(storage::ObjectStore& store, std::string key) {
   for (int reads = 1;; ++reads) {
-    WEIR_CO_TRY(const Slice bytes, co_await store.get(key));
+    WEIR_CO_TRY(const Slice bytes, co_await get(store, key));
     auto manifest = decode_manifest(bytes.bytes());
     if (manifest) co_return manifest;
     const bool damaged = manifest.error().code == ErrorCode::kCorrupt;
@@ -107,7 +115,7 @@ Task<Result<SnapshotManifest>> read_manifest(storage::ObjectStore& store, std::s
 Task<Status> load_chunk(storage::ObjectStore& store, const SnapshotChunk& chunk, Slice& out) {
   const std::string key = chunk_key(chunk);
   for (int reads = 0; reads < kReads; ++reads) {
-    WEIR_CO_TRY(out, co_await store.get(key));
+    WEIR_CO_TRY(out, co_await get(store, key));
     if (out.size() == chunk.size && sha256(out.bytes()) == chunk.digest) co_return Status();
   }
   co_return fail(ErrorCode::kCorrupt,

@@ -160,8 +160,9 @@ void WritePipeline::launch() {
   std::vector<StagedBatch> staged = stage_.drain(limits_.buffer_max);
   if (staged.empty()) return;
   BrokerEpoch epoch = parts_.coordinator.broker_epoch();
-  // Nothing can be committed without an epoch: no need to upload it.
-  if (epoch < 0) return refuse(std::move(staged));
+  // What cannot be committed need not be uploaded.
+  if (epoch < 0) return refuse(std::move(staged), ErrorCode::kFenced);
+  if (auto refused = parts_.coordinator.refusal()) return refuse(std::move(staged), refused->code);
   refuse_what_must_wait(staged);
   if (staged.empty()) return;
   if (epoch != sequence_epoch_) {
@@ -265,10 +266,10 @@ Task<void> WritePipeline::discard(std::shared_ptr<Flight> flight, Error error, U
   wake();
 }
 
-void WritePipeline::refuse(std::vector<StagedBatch> staged) {
+void WritePipeline::refuse(std::vector<StagedBatch> staged, ErrorCode reason) {
   for (StagedBatch& batch : staged) {
     gate_.on_failed(sequenced(batch.batch), parts_.clock.now());
-    batch.write->complete(batch.index, {.error = kafka::write_error(ErrorCode::kFenced)});
+    batch.write->complete(batch.index, {.error = kafka::write_error(reason)});
   }
 }
 

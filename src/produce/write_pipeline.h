@@ -72,7 +72,7 @@ class WritePipeline {
   Task<void> discard(std::shared_ptr<Flight> flight, Error error, Upload upload);
   Task<void> remove(storage::ObjectKey key, Upload upload);
   Task<void> remove_again(storage::ObjectKey key);
-  void refuse(std::vector<StagedBatch> staged);
+  void refuse(std::vector<StagedBatch> staged, ErrorCode reason);
   void refuse_what_must_wait(std::vector<StagedBatch>& staged);
   void remember_failed(const storage::WalIndex& index);
   void remember_judged(const storage::WalIndex& index);

@@ -229,6 +229,20 @@ TEST_F(WritePipelineTest, DrainingAnswersEverythingThatIsStaged) {
   EXPECT_EQ(outcomes(staged)[0].error, KafkaError::kNone);
 }
 
+TEST_F(WritePipelineTest, NothingIsUploadedThatWouldBeRefused) {
+  coordinator_.set_refusal(Error{ErrorCode::kUnavailable, "the metadata log is down"});
+  auto refused = stage({{0, batch_of(1)}, {1, batch_of(1)}});
+  poll();
+  for (const BatchOutcome& outcome : outcomes(refused))
+    EXPECT_EQ(outcome.error, KafkaError::kKafkaStorageError);
+  EXPECT_EQ(store_.calls(), 0U);
+  EXPECT_EQ(coordinator_.submitted(), 0U);
+  coordinator_.set_refusal({});
+  auto taken = stage({{0, batch_of(1)}});
+  poll();
+  EXPECT_EQ(outcomes(taken)[0].base_offset, 0);
+}
+
 // Whoever stops waits for no second call to a store that did not answer the first.
 TEST_F(WritePipelineTest, DrainingDoesNotRemoveWhatCouldNotBeWritten) {
   auto gate = hold_first_put(store_, Error{ErrorCode::kTimeout, "no answer"});

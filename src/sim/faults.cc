@@ -1,5 +1,6 @@
 #include "sim/faults.h"
 
+#include <array>
 #include <cmath>
 
 namespace weir::sim {
@@ -26,6 +27,7 @@ CallFaults draw_call_faults(Rng& rng, Duration typical) {
   faults.refused = draw_rate(rng, 0.2);
   faults.lost = draw_rate(rng, 0.1);
   faults.late = draw_rate(rng, 0.03);
+  faults.final = draw_rate(rng, 0.5);
   return faults;
 }
 
@@ -70,6 +72,12 @@ Faults draw_faults(Rng& rng) {
 }
 
 bool happens(Rng& rng, double probability) { return rng.unit() < probability; }
+
+Error draw_error(Rng& rng, const CallFaults& faults, ErrorCode usual, std::string message) {
+  constexpr std::array kFinal = {ErrorCode::kInvalid, ErrorCode::kExhausted, ErrorCode::kInternal};
+  const bool is_final = happens(rng, faults.final);
+  return {is_final ? kFinal[rng.below(kFinal.size())] : usual, std::move(message)};
+}
 
 Duration draw_delay(Rng& rng, const CallFaults& faults) {
   constexpr double kSlower = 100;

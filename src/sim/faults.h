@@ -1,11 +1,13 @@
 // What goes wrong, and how often: drawn from the seed, so that some runs have many faults of one
 // kind and others none. Times are virtual.
 #pragma once
+#include "base/error.h"
 #include "base/ids.h"
 #include "runtime/clock.h"
 #include "runtime/rng.h"
 
 #include <map>
+#include <string>
 
 namespace weir::sim {
 
@@ -16,6 +18,7 @@ struct CallFaults {
   double refused = 0;    // an error, without effect
   double lost = 0;       // an error although it took effect
   double late = 0;       // an error, and the effect comes later
+  double final = 0;      // this part of those errors has a code that nobody tries again after
   double repeated = 0;   // it takes effect again, later
   double damaged = 0;    // a byte of the answer is another
   double cut_short = 0;  // the end of the answer is missing
@@ -66,6 +69,10 @@ struct Weather {
 };
 
 [[nodiscard]] bool happens(Rng& rng, double probability);
+// The error of a call that fails: with the code `usual`, or one that is not retriable. What it says
+// of the outcome is the same.
+[[nodiscard]] Error draw_error(Rng& rng, const CallFaults& faults, ErrorCode usual,
+                               std::string message);
 [[nodiscard]] Duration draw_delay(Rng& rng, const CallFaults& faults);
 // Until the next event of a kind that comes every `mean`.
 [[nodiscard]] Duration draw_interval(Rng& rng, Duration mean);

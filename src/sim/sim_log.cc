@@ -8,8 +8,13 @@ using metadata::Position;
 std::unexpected<Error> down() {
   return fail(ErrorCode::kUnavailable, "the simulated log does not answer");
 }
-std::unexpected<Error> lost() {
-  return fail(ErrorCode::kTimeout, "the simulated log's answer is lost");
+std::unexpected<Error> refused(Rng& rng, const CallFaults& faults) {
+  return std::unexpected(
+      draw_error(rng, faults, ErrorCode::kUnavailable, "the simulated log does not do it"));
+}
+std::unexpected<Error> lost(Rng& rng, const CallFaults& faults) {
+  return std::unexpected(
+      draw_error(rng, faults, ErrorCode::kTimeout, "the simulated log's answer is lost"));
 }
 
 // What happens late happens so many times later than a call takes.
@@ -40,13 +45,14 @@ Task<Answer> SimLog::perform(const char* name, const CallFaults& faults,
   // What is on its way to a log that is replaced does not reach the new one.
   const std::uint64_t incarnation = outside_.log.incarnation();
   co_await caller_.clock.sleep(draw_delay(rng_, faults));
-  if (is_down() || happens(rng_, faults.refused)) co_return down();
+  if (is_down()) co_return down();
+  if (happens(rng_, faults.refused)) co_return refused(rng_, faults);
   if (outside_.log.incarnation() != incarnation) co_return down();
   Answer answer = co_await call();
   outside_.world.note(name);
   const bool is_lost = happens(rng_, faults.lost);
   co_await caller_.clock.sleep(draw_delay(rng_, faults));
-  if (is_down() || is_lost) co_return lost();
+  if (is_down() || is_lost) co_return lost(rng_, faults);
   co_return answer;
 }
 
@@ -63,7 +69,7 @@ Task<Result<metadata::Appended>> SimLog::append(Slice entry, Position known) {
   }
   if (is_late) {
     co_await caller_.clock.sleep(draw_delay(rng_, faults));
-    co_return lost();
+    co_return lost(rng_, faults);
   }
   co_return co_await perform<Result<metadata::Appended>>(
       "append", faults, [this, entry, known] { return append_now(outside_, entry, known); });

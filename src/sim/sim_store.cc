@@ -13,8 +13,13 @@ constexpr int kLater = 500;
 std::unexpected<Error> down() {
   return fail(ErrorCode::kUnavailable, "the simulated store does not answer");
 }
-std::unexpected<Error> lost() {
-  return fail(ErrorCode::kTimeout, "the simulated store's answer is lost");
+std::unexpected<Error> refused(Rng& rng, const CallFaults& faults) {
+  return std::unexpected(
+      draw_error(rng, faults, ErrorCode::kUnavailable, "the simulated store does not do it"));
+}
+std::unexpected<Error> lost(Rng& rng, const CallFaults& faults) {
+  return std::unexpected(
+      draw_error(rng, faults, ErrorCode::kTimeout, "the simulated store's answer is lost"));
 }
 
 // Of a log in the store. What a broker that slept writes where entries were deleted is none.
@@ -53,12 +58,13 @@ template <typename Answer>
 Task<Answer> SimStore::perform(const char* name, std::string key, const CallFaults& faults,
                                std::function<Task<Answer>()> call) {
   co_await caller_.clock.sleep(draw_delay(rng_, faults));
-  if (is_down() || happens(rng_, faults.refused)) co_return down();
+  if (is_down()) co_return down();
+  if (happens(rng_, faults.refused)) co_return refused(rng_, faults);
   Answer answer = co_await call();
   outside_.world.note(name, XXH3_64bits(key.data(), key.size()));
   const bool is_lost = happens(rng_, faults.lost);
   co_await caller_.clock.sleep(draw_delay(rng_, faults) / 4);
-  if (is_down() || is_lost) co_return lost();
+  if (is_down() || is_lost) co_return lost(rng_, faults);
   co_return answer;
 }
 
@@ -72,7 +78,7 @@ Task<Status> SimStore::put(storage::ObjectKey key, Chain body, storage::PutOptio
   }
   if (is_late) {
     co_await caller_.clock.sleep(draw_delay(rng_, faults));
-    co_return lost();
+    co_return lost(rng_, faults);
   }
   co_return co_await perform<Status>("put", key, faults, [this, key, body, options] {
     return put_now(outside_, caller_, key, body, options);

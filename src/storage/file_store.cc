@@ -12,7 +12,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <set>
 
 namespace weir::storage {
 namespace {
@@ -106,7 +105,7 @@ Status FileStore::move_into_place(const std::string& temporary, const ObjectKey&
       // link() does not replace; unlike renameat2(RENAME_NOREPLACE), every file system has it.
       int done = options.if_absent ? ::linkat(from, temporary.c_str(), to, name.c_str(), 0)
                                    : ::renameat(from, temporary.c_str(), to, name.c_str());
-      if (done == 0) return sync_folder(to, key);
+      if (done == 0) return flush_folder(key, to);
       failed = errno;
       if (failed == EISDIR || (failed == EEXIST && is_folder(to, name))) {
         return fail(ErrorCode::kInvalid,
@@ -115,7 +114,12 @@ Status FileStore::move_into_place(const std::string& temporary, const ObjectKey&
     } else if (folder.error().code != ErrorCode::kNotFound) {
       return std::unexpected(folder.error().in("put " + key));
     }
-    if (failed == EEXIST) return fail(ErrorCode::kConflict, fmt::format("object {} exists", key));
+    if (failed == EEXIST) {
+      // It may be this store's own, from an attempt whose flush failed, or another's that is not
+      // flushed yet: who is told of it takes it for durable.
+      WEIR_CHECK(flush_folder(key, (*folder)->get()));
+      return fail(ErrorCode::kConflict, fmt::format("object {} exists", key));
+    }
     if (failed != ENOENT) return std::unexpected(io_error(failed, "rename", key));
     // The folder became empty and was removed by another store, or its parent was: once more from
     // the top.
@@ -125,8 +129,30 @@ Status FileStore::move_into_place(const std::string& temporary, const ObjectKey&
               fmt::format("put {}: its folder or temporary file is removed again and again", key));
 }
 
+Status FileStore::flush_folder(const ObjectKey& key, int folder) {
+  Status flushed = sync_folder(folder, key);
+  if (flushed) return flushed;
+  std::lock_guard lock(unflushed_mutex_);
+  unflushed_.insert(folder_of(key));
+  return flushed;
+}
+
+Status FileStore::flush_what_was_not(const ObjectKey& key) const {
+  const std::string path = folder_of(key);
+  std::lock_guard lock(unflushed_mutex_);
+  if (!unflushed_.contains(path)) return {};
+  auto folder = open_at(folders_.root(), path.empty() ? "." : path, O_RDONLY | O_DIRECTORY);
+  if (folder) WEIR_CHECK(sync_folder(folder->get(), key));
+  if (!folder && folder.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(std::move(folder).error());
+  }
+  unflushed_.erase(path);
+  return {};
+}
+
 Result<FileStore::OpenObject> FileStore::open_object(const ObjectKey& key) const {
   WEIR_CHECK(check_key(key));
+  WEIR_CHECK(flush_what_was_not(key));
   auto file = open_at(folders_.root(), key, O_RDONLY);
   if (!file && file.error().code == ErrorCode::kNotFound) {
     return fail(ErrorCode::kNotFound, "object " + key);

@@ -12,7 +12,10 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 
 namespace weir::storage {
 
@@ -49,6 +52,8 @@ class FileStore final : public ObjectStore {
   Status put_now(const ObjectKey& key, const Chain& body, PutOptions options);
   Status write_temporary(const std::string& name, const ObjectKey& key, const Chain& body);
   Status move_into_place(const std::string& name, const ObjectKey& key, PutOptions options);
+  Status flush_folder(const ObjectKey& key, int folder);
+  [[nodiscard]] Status flush_what_was_not(const ObjectKey& key) const;
   [[nodiscard]] Result<OpenObject> open_object(const ObjectKey& key) const;
   Result<Slice> get_now(const ObjectKey& key, std::optional<ByteRange> range) const;
   [[nodiscard]] Result<ObjectInfo> head_now(const ObjectKey& key) const;
@@ -58,6 +63,10 @@ class FileStore final : public ObjectStore {
   std::optional<FileTemporary> temporary_;  // none: opened to read
   Executor blocking_;
   std::atomic<std::uint64_t> next_name_ = 0;
+  // Folders whose last flush failed: what was put there is not told to be there before one
+  // succeeds.
+  mutable std::mutex unflushed_mutex_;
+  mutable std::set<std::string> unflushed_;
   std::atomic<bool> has_direct_writes_ = true;  // until the file system refuses
 };
 

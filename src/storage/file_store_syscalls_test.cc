@@ -213,6 +213,24 @@ TEST_F(FileStoreSyscalls, APutWhoseFolderCannotBeFlushedIsNoSuccess) {
   EXPECT_EQ(calls(), "writev (temporary), fdatasync (temporary), fsync /, fsync /b");
 }
 
+// The object is in its place then, but a crash may undo that.
+TEST_F(FileStoreSyscalls, WhatWasNotFlushedIsNotTakenForDurable) {
+  ASSERT_TRUE(put("a/0"));
+  fail("fsync /a", EIO);
+  ASSERT_FALSE(put("a/1", {.if_absent = true}));
+  const std::string failed = "unavailable: flush the folder of a/1: Input/output error";
+  EXPECT_EQ(get("a/1"), failed);
+  EXPECT_EQ(put("a/1", {.if_absent = true}).error().to_string(), failed);
+  fail("", 0);
+  calls();
+  EXPECT_EQ(put("a/1", {.if_absent = true}).error().code, ErrorCode::kConflict);
+  EXPECT_EQ(calls(), "writev (temporary), fdatasync (temporary), fsync /a");
+  EXPECT_EQ(get("a/1"), "0123456789abc");
+  EXPECT_EQ(calls(), "fsync /a, pread /a/1");
+  EXPECT_EQ(get("a/1"), "0123456789abc");
+  EXPECT_EQ(calls(), "pread /a/1");
+}
+
 TEST_F(FileStoreSyscalls, PartialWritesAndReadsAreContinued) {
   for (std::size_t most : {1, 3, 10, 11}) {
     {

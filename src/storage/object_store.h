@@ -4,10 +4,11 @@
 //
 // Thread-safe; a call resumes on the caller's executor. A put is atomic: an object is seen whole or
 // not at all, and when put answers success the object survives a crash of the process and of the
-// machine. A put that answers an error may have taken effect all the same, except for kConflict and
-// kInvalid. A removed object may come back when the machine crashes. Errors: kNotFound, kConflict
-// (if_absent), kInvalid (a bad key or range), kUnavailable, kThrottled, kTimeout (outcome unknown),
-// kExhausted (no space), kCorrupt.
+// machine. A put that answers an error may have taken effect all the same, or take effect later,
+// whatever the code: it may tell why a second attempt failed, or a look at the outcome. Only
+// kConflict says that another's object stands there. A removed object may come back when the
+// machine crashes. Errors: kNotFound, kConflict (if_absent), kInvalid (a bad key or range),
+// kUnavailable, kThrottled, kTimeout (outcome unknown), kExhausted (no space), kCorrupt.
 #pragma once
 #include "base/bytes.h"
 #include "base/error.h"

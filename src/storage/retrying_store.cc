@@ -76,7 +76,7 @@ Task<Status> RetryingStore::settle_conflict(ObjectKey key, Chain body, Error con
   if (stored && same_bytes(body, stored->bytes())) co_return Status{};
   if (stored || stored.error().code == ErrorCode::kNotFound)
     co_return std::unexpected(std::move(conflict));
-  co_return std::unexpected(stored.error().in("outcome of the put unknown"));
+  co_return fail(ErrorCode::kTimeout, "outcome of the put unknown: " + stored.error().to_string());
 }
 
 Task<Result<Slice>> RetryingStore::get(ObjectKey key) {

@@ -143,6 +143,23 @@ TEST_F(RetryingStoreTest, AnIfAbsentPutDoesNotTakeAnothersObjectForItsOwn) {
   EXPECT_EQ(put("log/1", "hers", {.if_absent = true}).error().code, ErrorCode::kConflict);
 }
 
+// The look at what stands there fails: its code says nothing of the put.
+TEST_F(RetryingStoreTest, AnIfAbsentPutThatCannotBeLookedAtIsOfUnknownOutcome) {
+  for (const auto code : {ErrorCode::kInvalid, ErrorCode::kExhausted, ErrorCode::kConflict}) {
+    const std::string key = "log/" + std::string(to_string(code)).substr(0, 5);
+    faulty_.set_plan([code, puts = 0](const StoreCall& call) mutable {
+      const bool first = call.operation == StoreOperation::kPut && ++puts == 1;
+      if (first)
+        return StoreFault{.error = Error{ErrorCode::kTimeout, "lost"}, .takes_effect = true};
+      if (call.operation != StoreOperation::kGet) return StoreFault{};
+      return StoreFault{.error = Error{code, "no look"}};
+    });
+    Status done = put(key, "mine", {.if_absent = true});
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::kTimeout);
+  }
+}
+
 TEST_F(RetryingStoreTest, StopOfReadsLeavesWritesAlone) {
   faulty_.fail_call(1, Error{ErrorCode::kUnavailable, "no way"});
   store_.stop_reads();

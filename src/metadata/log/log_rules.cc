@@ -10,12 +10,16 @@ constexpr std::size_t kMaxAnswerEntries = 16'384;
 
 }  // namespace
 
-Status check_entry(const Slice& entry) {
-  if (entry.empty()) return fail(ErrorCode::kInvalid, "a metadata log entry has at least one byte");
-  if (entry.size() <= kMaxEntryBytes) return {};
-  return fail(ErrorCode::kInvalid,
-              fmt::format("a metadata log entry of {} bytes; at most {} are allowed", entry.size(),
-                          kMaxEntryBytes));
+Status check_append(const Slice& entry, Position known) {
+  if (entry.empty()) return fail(ErrorCode::kRefused, "a metadata log entry has at least one byte");
+  if (entry.size() > kMaxEntryBytes) {
+    return fail(ErrorCode::kRefused,
+                fmt::format("a metadata log entry of {} bytes; at most {} are allowed",
+                            entry.size(), kMaxEntryBytes));
+  }
+  Status known_may_be = check_position(known);
+  if (!known_may_be) known_may_be.error().code = ErrorCode::kRefused;
+  return known_may_be;
 }
 
 Status check_position(Position position) {

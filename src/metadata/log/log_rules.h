@@ -8,8 +8,9 @@
 
 namespace weir::metadata {
 
-[[nodiscard]] Status check_entry(const Slice& entry);
-// For `known` of append and `after` of read.
+// Before anything is sent: kRefused.
+[[nodiscard]] Status check_append(const Slice& entry, Position known);
+// For `after` of read.
 [[nodiscard]] Status check_position(Position position);
 [[nodiscard]] Status check_snapshot(const SnapshotRef& ref, Position tail);
 [[nodiscard]] Status check_trim(Position upto, const SnapshotRef& latest);

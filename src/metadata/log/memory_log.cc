@@ -27,8 +27,7 @@ Task<Result<T>> MemoryLog::perform(F call) {
 }
 
 Task<Result<Appended>> MemoryLog::append(Slice entry, Position known) {
-  WEIR_CO_CHECK(check_entry(entry));
-  WEIR_CO_CHECK(check_position(known));
+  WEIR_CO_CHECK(check_append(entry, known));
   co_return co_await perform<Appended>([&] { return append_locked(std::move(entry), known); });
 }
 

@@ -7,10 +7,16 @@
 // Thread-safe; calls resume on the caller's executor. The log outlives its calls. A log that was
 // restored from a backup may end before a position that was seen: callers compare.
 //
-// Errors: kInvalid (arguments), kNotFound (trimmed), kTimeout and kUnavailable (try again; an
-// append may or may not stand), kThrottled (too many appends wait; nothing was appended),
-// kExhausted (no space; nothing was appended), kConflict (others' appends are faster, one after the
-// other; nothing was appended), kCorrupt.
+// Errors: kInvalid (arguments), kNotFound (trimmed), kTimeout and kUnavailable (try again),
+// kThrottled (too many calls wait), kExhausted (no space), kConflict (others' appends are faster,
+// one after the other), kCorrupt.
+//
+// The outcome of an append: after kRefused the entry does not stand and never will. It comes from
+// checks before anything is sent (arguments), and from a transaction of this process that is
+// certain to be rolled back (a full disk under SQLite), and only append() answers it. After every
+// other error the entry may stand or come to stand, whatever the code says: those of a server or a
+// store tell why a call failed, and it may have been another call than the one that wrote the
+// entry. Such an outcome is settled by appending the same entry again.
 #pragma once
 #include "base/bytes.h"
 #include "base/error.h"
@@ -55,7 +61,8 @@ class MetadataLog {
  public:
   virtual ~MetadataLog() = default;
 
-  // Appends atomically. One call commits and brings what others appended since `known`.
+  // Appends atomically. One call commits and brings what others appended since `known`. kRefused:
+  // above.
   virtual Task<Result<Appended>> append(Slice entry, Position known) = 0;
   // The same with the entry of a broker that handed it to this one (metadata/sequenced_log.h): a
   // log whose writers compete learns from it that there are others.

@@ -85,10 +85,10 @@ TEST_P(MetadataLogContract, KeepsEveryByte) {
 }
 
 TEST_P(MetadataLogContract, RefusesBadArguments) {
-  EXPECT_EQ(code_of(run(log_->append(Slice(), 0))), ErrorCode::kInvalid);
-  EXPECT_EQ(code_of(run(log_->append(Slice::copy_of("a"), -1))), ErrorCode::kInvalid);
+  EXPECT_EQ(code_of(run(log_->append(Slice(), 0))), ErrorCode::kRefused);
+  EXPECT_EQ(code_of(run(log_->append(Slice::copy_of("a"), -1))), ErrorCode::kRefused);
   std::string large(kMaxEntryBytes + 1, 'x');
-  EXPECT_EQ(code_of(run(log_->append(Slice::copy_of(large), 0))), ErrorCode::kInvalid);
+  EXPECT_EQ(code_of(run(log_->append(Slice::copy_of(large), 0))), ErrorCode::kRefused);
   EXPECT_EQ(code_of(run(log_->read(-1, 1_MiB))), ErrorCode::kInvalid);
   EXPECT_EQ(run(log_->tail()).value(), 0);
   large.pop_back();

@@ -27,15 +27,13 @@ Result<std::unique_ptr<ObjectLog>> ObjectLog::open(storage::ObjectStore& store, 
 }
 
 Task<Result<Appended>> ObjectLog::append(Slice entry, Position known) {
-  WEIR_CO_CHECK(check_entry(entry));
-  WEIR_CO_CHECK(check_position(known));
+  WEIR_CO_CHECK(check_append(entry, known));
   co_return co_await worker_->perform<Result<Appended>>(
       [&] { return worker_->append(std::move(entry), known, Worker::Whose::kOwn); });
 }
 
 Task<Result<Appended>> ObjectLog::append_for_another(Slice entry, Position known) {
-  WEIR_CO_CHECK(check_entry(entry));
-  WEIR_CO_CHECK(check_position(known));
+  WEIR_CO_CHECK(check_append(entry, known));
   co_return co_await worker_->perform<Result<Appended>>(
       [&] { return worker_->append(std::move(entry), known, Worker::Whose::kAnothers); });
 }

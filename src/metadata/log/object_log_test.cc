@@ -84,6 +84,37 @@ TEST_F(ObjectLogTest, KnowsItsOwnEntryAfterALostAnswer) {
   EXPECT_EQ(stored(*log), "1:a 2:a ");
 }
 
+// Of whatever code the error of a PUT is, it may come after the effect.
+TEST_F(ObjectLogTest, AfterEveryErrorOfAPutItLooksWhatStandsThere) {
+  auto log = open_log(store_, clock_);
+  Position last = 0;
+  for (std::size_t i = 0; i < kErrorCodes; ++i) {
+    fail_next_put(static_cast<ErrorCode>(i), true);
+    auto appended = append(*log, "a");
+    ASSERT_TRUE(appended) << appended.error().to_string();
+    EXPECT_EQ(appended->position, ++last);
+  }
+  EXPECT_EQ(run(log->tail()).value(), last);
+}
+
+// Behind the own PUT, too: the look whether the block was trimmed.
+TEST_F(ObjectLogTest, NoErrorOfTheStoreIsARefusal) {
+  for (const auto operation : storage::kStoreOperations) {
+    for (std::size_t i = 0; i < kErrorCodes; ++i) {
+      const auto code = static_cast<ErrorCode>(i);
+      if (code == ErrorCode::kRefused) continue;  // no store answers it
+      auto log = open_log(store_, clock_);
+      store_.set_plan([=](const StoreCall& call) {
+        if (call.operation != operation) return StoreFault{};
+        return StoreFault{.error = Error{code, "planned"}, .takes_effect = true};
+      });
+      auto appended = append(*log, "a");
+      store_.set_plan({});
+      if (!appended) EXPECT_NE(appended.error().code, ErrorCode::kRefused);
+    }
+  }
+}
+
 TEST_F(ObjectLogTest, AnUnknownOutcomeIsAnErrorAndTheLogGoesOn) {
   auto log = open_log(store_, clock_);
   fail_next_put(ErrorCode::kTimeout, false);
@@ -113,8 +144,8 @@ class AlwaysLater final : public ForwardingStore {
   Task<Status> put(storage::ObjectKey key, Chain body, storage::PutOptions options) override {
     if (const auto first = object_log::number_of(object_log::kEntries, key)) {
       const std::vector<Slice> others = {Slice::copy_of("other")};
-      WEIR_CO_CHECK(co_await inner().put(
-          key, object_log::encode_group({1, 1}, *first, others), options));
+      WEIR_CO_CHECK(
+          co_await inner().put(key, object_log::encode_group({1, 1}, *first, others), options));
       clock_.advance(milliseconds(20));
     }
     co_return co_await ForwardingStore::put(std::move(key), std::move(body), options);

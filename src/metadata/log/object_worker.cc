@@ -133,7 +133,7 @@ Task<void> ObjectLog::Worker::write_groups() {
 }
 
 // What stands where `entries` were put: they or another's; nothing, when what stood there was
-// deleted. An error: that is not known.
+// deleted. An error, whatever its code: that is not known.
 Task<Result<std::optional<Group>>> ObjectLog::Worker::put_group(Position first,
                                                                 std::vector<Slice> entries) {
   writer_ = Uuid::from_random(rng_.next(), rng_.next());
@@ -144,7 +144,6 @@ Task<Result<std::optional<Group>>> ObjectLog::Worker::put_group(Position first,
   const Status put = co_await store_.put(
       key(kEntries, first), object_log::encode_group(own.writer, first, entries), kIfAbsent);
   if (put) co_return own;
-  if (!is_conflict(put) && !is_retriable(put.error().code)) co_return std::unexpected(put.error());
   // Another's, or the own one, whose answer was lost. Nothing: the own one may still come.
   auto there = co_await chain_.get(first);
   if (there) co_return *std::move(there);

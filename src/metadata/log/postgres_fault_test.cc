@@ -78,6 +78,21 @@ TEST_F(PostgresFaultTest, AnAppendWhoseAnswerIsLostStands) {
   EXPECT_EQ(entries(*log).at(2), "needle");
 }
 
+// What comes behind the commit fails, with the code of a full disk: the read of what others
+// appended. PostgreSQL lets a function of the user's stand for one of its own.
+TEST_F(PostgresFaultTest, AnErrorBehindTheCommitIsNoRefusal) {
+  server_->execute("CREATE FUNCTION " + schema() +
+                   ".current_setting(name text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN "
+                   "IF name = 'weir.first' THEN RAISE EXCEPTION 'no space left' USING ERRCODE = "
+                   "'53100'; END IF; RETURN pg_catalog.current_setting(name); END $$");
+  auto log = open(url_ + "%2Cpg_catalog");
+  auto appended = append(*log, "a");
+  ASSERT_FALSE(appended);
+  EXPECT_TRUE(appended.error().message.contains("53100")) << appended.error().message;
+  EXPECT_NE(appended.error().code, ErrorCode::kRefused);
+  EXPECT_EQ(entries(*log).at(1), "a");
+}
+
 TEST_F(PostgresFaultTest, AnAppendThatNeverArrivedDoesNotStand) {
   PostgresTestProxy proxy(server_->socket_folder());
   auto log = open(PostgresTestServer::url_at(url_, proxy.socket_folder()));

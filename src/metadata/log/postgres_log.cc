@@ -34,8 +34,7 @@ Result<std::unique_ptr<PostgresLog>> PostgresLog::open(std::string url, Clock& c
 }
 
 Task<Result<Appended>> PostgresLog::append(Slice entry, Position known) {
-  WEIR_CO_CHECK(check_entry(entry));
-  WEIR_CO_CHECK(check_position(known));
+  WEIR_CO_CHECK(check_append(entry, known));
   co_return co_await worker_->append(std::move(entry), known);
 }
 

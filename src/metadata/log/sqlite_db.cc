@@ -23,13 +23,13 @@ ErrorCode code_of(int code) {
   if (code == SQLITE_IOERR_CORRUPTFS) return ErrorCode::kCorrupt;
   switch (code & 0xff) {
     case SQLITE_FULL:
-    case SQLITE_NOMEM:
       return ErrorCode::kExhausted;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return ErrorCode::kCorrupt;
     case SQLITE_TOOBIG:
       return ErrorCode::kInvalid;
+    case SQLITE_NOMEM:
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_IOERR:

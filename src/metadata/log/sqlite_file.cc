@@ -189,13 +189,19 @@ Error SqliteFile::roll_back(Error error) {
 }
 
 Result<Position> SqliteFile::append(std::span<const Slice> entries) {
-  return transact(begin_write_, [&]() -> Result<Position> {
+  auto appended = transact(begin_write_, [&]() -> Result<Position> {
     WEIR_TRY(Position last, tail_.run_for_integer());
     for (const Slice& entry : entries) {
       WEIR_CHECK(insert_.bind(1, ++last).bind(2, entry.bytes()).run());
     }
     return last;
   });
+  // SQLITE_FULL comes from the write of a frame of the journal. The last frame makes the commit, so
+  // there is none, and what was written before it counts for nothing. Errors of the flush, and what
+  // follows it, have other codes.
+  const bool is_full = !appended && appended.error().code == ErrorCode::kExhausted;
+  if (is_full && !db_.in_transaction()) appended.error().code = ErrorCode::kRefused;
+  return appended;
 }
 
 Result<std::vector<LogEntry>> SqliteFile::read(Position after, Position before, ByteCount limit) {

@@ -22,8 +22,7 @@ Result<std::unique_ptr<SqliteLog>> SqliteLog::open(std::string path, Clock& cloc
 }
 
 Task<Result<Appended>> SqliteLog::append(Slice entry, Position known) {
-  WEIR_CO_CHECK(check_entry(entry));
-  WEIR_CO_CHECK(check_position(known));
+  WEIR_CO_CHECK(check_append(entry, known));
   co_return co_await worker_->append(std::move(entry), known);
 }
 

@@ -149,6 +149,13 @@ Result<Record> decode_record(const Slice& bytes) {
   return record;
 }
 
+bool counts_once(const Slice& entry) {
+  ByteReader in(entry.bytes());
+  const std::uint8_t format = in.u8();
+  const RecordHeader header = read_header(in);
+  return in.ok() && format == kFormat && header.epoch >= 0;
+}
+
 std::string_view command_name(const Command& command) {
   return std::visit(
       [](const auto& c) -> std::string_view {
