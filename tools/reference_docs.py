@@ -74,7 +74,8 @@ def pages(binary):
     weir.BINARY = binary
     served, metrics = ask()
     _, of_object_log = ask(metadata_log_url="object:", node_id=1)
-    return {"configuration.md": printed, "kafka-apis.md": apis_page(served), "metrics.md": metrics_page(metrics + of_object_log)}
+    return {"configuration.md": printed, "kafka-apis.md": apis_page(served),
+            "metrics.md": metrics_page(metrics + of_object_log)}
 
 
 def main(arguments):

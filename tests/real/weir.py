@@ -22,8 +22,8 @@ def program(name):
 
 
 class Weir(Process):
-    """A broker with the embedded defaults, its data in `folder`. It keeps its ports over restarts. `host` is its address, `within`
-    the command that runs it in a network of its own."""
+    """A broker with the embedded defaults, its data in `folder`. It keeps its ports over restarts. `host` is its address,
+    `within` the command that runs it in a network of its own."""
 
     def __init__(self, folder, host="127.0.0.1", within=(), **settings):
         super().__init__("weir", pathlib.Path(folder) / "weir.log")

@@ -15,8 +15,9 @@ def list_own(t, label):
 def case_group_id(t):
     topic, group = t.topic(), t.coordinate(t.name(BAD))
     said = group.replace("\udcff", "\ufffd")
+    commit = bodies.commit(group, topic, {0: 5}, metadata="m\udcfe\udce2\udc82")
     for version in (7, 8):
-        t.ask(f"commit v{version}", "OffsetCommit", version, bodies.commit(group, topic, {0: 5}, metadata="m\udcfe\udce2\udc82"))
+        t.ask(f"commit v{version}", "OffsetCommit", version, commit)
         t.ask(f"fetch v{version - 2}", "OffsetFetch", version - 2, bodies.offset_fetch(group, topic, [0]))
     t.ask("fetch by its new name", "OffsetFetch", 7, bodies.offset_fetch(said, topic, [0]))
     t.ask("fetch v8", "OffsetFetch", 8, {"groups": [{"group_id": group, "topics": None}]})
@@ -31,8 +32,8 @@ def case_group_id(t):
 
 
 def case_what_is_replaced_together(t):
-    parts = ["80", "c3", "c080", "e282", "e28241", "e08080", "eda080", "eda041", "eda0", "f09f98", "f09f9841", "f0808080", "f4908080",
-             "f5808080", "f888808080", "c3a4", "f09f9880"]
+    parts = ["80", "c3", "c080", "e282", "e28241", "e08080", "eda080", "eda041", "eda0", "f09f98", "f09f9841", "f0808080",
+             "f4908080", "f5808080", "f888808080", "c3a4", "f09f9880"]
     for part in parts:
         text = bytes.fromhex(part).decode("utf-8", "surrogateescape")
         answer = t.main.call("DescribeGroups", 5, {"groups": [text]})
