@@ -17,10 +17,18 @@ ObjectDeleter::ObjectDeleter(metadata::Coordinator& coordinator, storage::Object
       deleted_bytes_(
           metrics.counter("weir_deleted_object_bytes_total", "Bytes of the deleted objects.")) {}
 
+void ObjectDeleter::look() {
+  const MonoTime now = clock_.now();
+  if (!seen_.empty() && now - seen_.back().when < grace_ / kMostSeen) return;
+  seen_.push_back({.when = now, .applied = coordinator_.applied()});
+}
+
 Task<Result<std::size_t>> ObjectDeleter::run_once() {
-  auto grace_ms = std::chrono::duration_cast<std::chrono::milliseconds>(grace_).count();
-  WEIR_CO_TRY(auto objects,
-              co_await coordinator_.deletable_objects(clock_.wall_ms() - grace_ms, kBatch));
+  const MonoTime until = clock_.now() - grace_;
+  // The latest that is old enough comes to the front.
+  while (seen_.size() > 1 && seen_[1].when <= until) seen_.pop_front();
+  if (seen_.empty() || seen_.front().when > until) co_return 0;
+  WEIR_CO_TRY(auto objects, co_await coordinator_.deletable_objects(seen_.front().applied, kBatch));
   if (objects.empty()) co_return 0;
   std::vector<storage::ObjectKey> keys;
   metadata::ForgetObjects command;
@@ -40,6 +48,7 @@ Task<Result<std::size_t>> ObjectDeleter::run_once() {
 
 Task<void> ObjectDeleter::run(TaskGroup& group, Duration interval, BrokerId self) {
   while (co_await group.sleep(clock_, interval)) {
+    look();
     if (metadata::live_owner(*coordinator_.image(), "object deletion") != self) continue;
     auto deleted = co_await run_once();
     while (deleted && *deleted == kBatch && !group.stopping()) deleted = co_await run_once();

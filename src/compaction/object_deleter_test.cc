@@ -19,6 +19,23 @@ using std::chrono::seconds;
 constexpr TopicId kKept{1, 1};
 constexpr TopicId kTrimmed{2, 2};
 
+// Its wall clock can be set wrong.
+class MovedClock final : public Clock {
+ public:
+  [[nodiscard]] TimestampMs wall_ms() const override { return clock_.wall_ms() + moved_ms_; }
+  [[nodiscard]] MonoTime now() const override { return clock_.now(); }
+  std::shared_ptr<Timer> call_at(MonoTime when, Executor executor,
+                                 std::move_only_function<void()> callback) override {
+    return clock_.call_at(when, std::move(executor), std::move(callback));
+  }
+  void advance(Duration by) { clock_.advance(by); }
+  void move_wall(TimestampMs ms) { moved_ms_ += ms; }
+
+ private:
+  ManualClock clock_;
+  TimestampMs moved_ms_ = 0;
+};
+
 class CompactionTest : public ::testing::Test {
  protected:
   CompactionTest() {
@@ -54,9 +71,12 @@ class CompactionTest : public ::testing::Test {
   Offset log_start(const char* topic) {
     return coordinator_.image()->topic(topic)->partition(0)->view().log_start;
   }
-  Result<std::size_t> delete_once() { return run_task(context_, deleter_.run_once()); }
+  Result<std::size_t> delete_once() {
+    deleter_.look();
+    return run_task(context_, deleter_.run_once());
+  }
 
-  ManualClock clock_;
+  MovedClock clock_;
   boost::asio::io_context context_;
   metadata::MemoryCoordinator coordinator_{clock_, context_.get_executor()};
   storage::MemoryStore memory_{clock_};
@@ -71,6 +91,7 @@ TEST_F(CompactionTest, AnObjectIsDeletedAGracePeriodAfterItsLastExtent) {
   storage::ObjectKey own = commit({kTrimmed});
   clock_.advance(minutes(10));
   trim(kTrimmed, 20);
+  EXPECT_EQ(delete_once(), 0U);
   clock_.advance(seconds(59));
   EXPECT_EQ(delete_once(), 0U);
   EXPECT_TRUE(exists(own));
@@ -84,9 +105,49 @@ TEST_F(CompactionTest, AnObjectIsDeletedAGracePeriodAfterItsLastExtent) {
   EXPECT_EQ(store_.calls(storage::StoreOperation::kRemove), 1U);
 }
 
+// Before, a clock that was ahead once kept all objects for as long as it had been ahead, and one
+// that is ahead now deleted them at once.
+TEST_F(CompactionTest, AWallClockThatIsSetWrongMovesNoGracePeriod) {
+  constexpr TimestampMs kYears = 315'360'000'000;
+  clock_.move_wall(kYears);
+  const storage::ObjectKey ahead = commit({kTrimmed});
+  trim(kTrimmed, 10);
+  EXPECT_EQ(delete_once(), 0U);
+  clock_.move_wall(-kYears);
+  clock_.advance(minutes(1));
+  EXPECT_EQ(delete_once(), 1U);
+  EXPECT_FALSE(exists(ahead));
+  const storage::ObjectKey right = commit({kTrimmed});
+  trim(kTrimmed, 20);
+  EXPECT_EQ(delete_once(), 0U);
+  clock_.move_wall(kYears);
+  EXPECT_EQ(delete_once(), 0U);
+  EXPECT_TRUE(exists(right));
+  clock_.move_wall(-2 * kYears);
+  clock_.advance(minutes(1));
+  EXPECT_EQ(delete_once(), 1U);
+}
+
+// What is deletable already when a broker starts may have become so just before.
+TEST_F(CompactionTest, TheGracePeriodBeginsWithTheFirstLook) {
+  commit({kTrimmed});
+  trim(kTrimmed, 10);
+  clock_.advance(minutes(10));
+  EXPECT_EQ(delete_once(), 0U);
+  clock_.advance(seconds(30));
+  commit({kTrimmed});
+  trim(kTrimmed, 20);
+  EXPECT_EQ(delete_once(), 0U);
+  clock_.advance(seconds(30));
+  EXPECT_EQ(delete_once(), 1U);
+  clock_.advance(seconds(30));
+  EXPECT_EQ(delete_once(), 1U);
+}
+
 TEST_F(CompactionTest, AnObjectThatCouldNotBeDeletedIsNotForgotten) {
   storage::ObjectKey key = commit({kTrimmed});
   trim(kTrimmed, 10);
+  EXPECT_EQ(delete_once(), 0U);
   clock_.advance(minutes(1));
   store_.fail_call(1, {ErrorCode::kUnavailable, "down"});
   EXPECT_EQ(delete_once().error().code, ErrorCode::kUnavailable);

@@ -71,8 +71,9 @@ class Coordinator {
   // seen to end here and to hold the history that was applied; with errors as catch_up() while it
   // does not answer or holds another one. If nothing is to be deleted anyway, the log is not asked.
   //
-  // Objects that lost their last extent at or before `until`, the oldest first, at most `limit`.
-  virtual Task<Result<std::vector<DeletableObject>>> deletable_objects(TimestampMs until,
+  // Objects that lost their last extent with an entry at or before `until`, the oldest first, at
+  // most `limit`.
+  virtual Task<Result<std::vector<DeletableObject>>> deletable_objects(Position until,
                                                                        std::size_t limit) = 0;
   // Of `ids`, those of objects that no entry names and none ever will: the epoch of the broker that
   // uploaded them has ended.

@@ -18,9 +18,14 @@ CoordinatorMetrics::CoordinatorMetrics(MetricsRegistry& registry, Clock& clock)
       snapshots_lost_(registry.counter("weir_metadata_snapshots_lost_total",
                                        "Loads of the metadata for which the latest snapshot was "
                                        "damaged or gone, so that the one "
-                                       "before it or the whole log was used.")) {}
+                                       "before it or the whole log was used.")),
+      clock_differs_(registry.counter(
+          "weir_metadata_clock_differs_total",
+          "Entries of other brokers whose time was more than a minute from this broker's clock.")) {
+}
 
-void CoordinatorMetrics::on_followed(const RecordHeader& header) {
+void CoordinatorMetrics::on_followed(const RecordHeader& header, bool differs) {
+  if (differs) clock_differs_.add();
   follow_time_.observe(
       std::chrono::milliseconds(std::max<TimestampMs>(clock_.wall_ms() - header.time, 0)));
 }

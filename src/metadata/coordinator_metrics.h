@@ -12,8 +12,8 @@ class CoordinatorMetrics {
  public:
   CoordinatorMetrics(MetricsRegistry& registry, Clock& clock);
 
-  // An entry of another broker was applied here.
-  void on_followed(const RecordHeader& header);
+  // An entry of another broker was applied here. `differs`: see ClockWatch.
+  void on_followed(const RecordHeader& header, bool differs);
   void on_applied(const State& state);
   void on_fenced() { fenced_.add(); }
   void on_snapshot_lost() { snapshots_lost_.add(); }
@@ -25,6 +25,7 @@ class CoordinatorMetrics {
   Gauge& brokers_;
   Counter& fenced_;
   Counter& snapshots_lost_;
+  Counter& clock_differs_;
 };
 
 }  // namespace weir::metadata

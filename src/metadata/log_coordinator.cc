@@ -34,17 +34,19 @@ LogCoordinator::LogCoordinator(MetadataLog& log, SnapshotStore* snapshots, Clock
       incarnation_rng_(options_.incarnations),
       replayer_(log),
       appender_(log, replayer_, clock, Rng(rng_.next()), appender_options(options_)),
-      membership_(options_.broker_id, options_.membership) {
+      membership_(options_.broker_id, options_.membership),
+      clock_watch_(clock) {
   if (snapshots != nullptr) {
     snapshotter_.emplace(*snapshots, log, replayer_, clock, std::move(blocking),
                          options_.snapshots);
   }
   replayer_.set_after_apply([this] { after_apply(); });
-  if (options_.metrics == nullptr) return;
-  metrics_.emplace(*options_.metrics, clock_);
+  if (options_.metrics != nullptr) metrics_.emplace(*options_.metrics, clock_);
   // What is read at the start is old.
   replayer_.set_on_followed([this](const RecordHeader& header) {
-    if (loaded_) metrics_->on_followed(header);
+    if (!loaded_) return;
+    const bool differs = clock_watch_.differs(header);
+    if (metrics_) metrics_->on_followed(header, differs);
   });
 }
 
@@ -71,6 +73,7 @@ Task<void> LogCoordinator::run() {
     co_await group_.sleep(clock_, backoff.next(rng_));
   }
   loaded_ = true;
+  clock_watch_.loaded(replayer_.state().tables().time);
   group_.spawn(executor_, appender_.run(group_));
   group_.spawn(executor_, follow());
   group_.spawn(executor_, answer_catch_ups());
@@ -360,7 +363,7 @@ Task<Result<CommandResult>> LogCoordinator::submit(Command command) {
   co_return co_await appender_.submit(std::move(command));
 }
 
-Task<Result<std::vector<DeletableObject>>> LogCoordinator::deletable_objects(TimestampMs until,
+Task<Result<std::vector<DeletableObject>>> LogCoordinator::deletable_objects(Position until,
                                                                              std::size_t limit) {
   auto look = [this, until, limit] {
     return replayer_.state().tables().objects.deletable(until, limit);

@@ -8,6 +8,7 @@
 // history diverged, when a newer Weir wrote to the log, or when another process took its broker id.
 #pragma once
 #include "metadata/appender.h"
+#include "metadata/clock_watch.h"
 #include "metadata/coordinator.h"
 #include "metadata/coordinator_metrics.h"
 #include "metadata/membership.h"
@@ -74,7 +75,7 @@ class LogCoordinator final : public Coordinator {
   [[nodiscard]] std::vector<std::string> group_ids() const override {
     return replayer_.readers().group_ids();
   }
-  Task<Result<std::vector<DeletableObject>>> deletable_objects(TimestampMs until,
+  Task<Result<std::vector<DeletableObject>>> deletable_objects(Position until,
                                                                std::size_t limit) override;
   Task<Result<std::vector<ObjectId>>> orphans(std::vector<ObjectId> ids) override;
   void add_listener(CommitListener& listener) override { replayer_.add_listener(listener); }
@@ -118,6 +119,7 @@ class LogCoordinator final : public Coordinator {
   Appender appender_;
   std::optional<Snapshotter> snapshotter_;
   Membership membership_;
+  ClockWatch clock_watch_;
   std::optional<CoordinatorMetrics> metrics_;
   TaskGroup group_;
   // Of this process's registrations, the latest last: an older one whose outcome was unknown may

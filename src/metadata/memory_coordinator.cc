@@ -95,7 +95,7 @@ Task<Status> MemoryCoordinator::catch_up() {
   });
 }
 
-Task<Result<std::vector<DeletableObject>>> MemoryCoordinator::deletable_objects(TimestampMs until,
+Task<Result<std::vector<DeletableObject>>> MemoryCoordinator::deletable_objects(Position until,
                                                                                 std::size_t limit) {
   using Objects = std::vector<DeletableObject>;
   co_return co_await run_on(executor_, [this, until, limit]() -> Result<Objects> {

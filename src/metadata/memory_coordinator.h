@@ -31,7 +31,7 @@ class MemoryCoordinator final : public Coordinator {
     return readers_.group(group_id);
   }
   [[nodiscard]] std::vector<std::string> group_ids() const override { return readers_.group_ids(); }
-  Task<Result<std::vector<DeletableObject>>> deletable_objects(TimestampMs until,
+  Task<Result<std::vector<DeletableObject>>> deletable_objects(Position until,
                                                                std::size_t limit) override;
   Task<Result<std::vector<ObjectId>>> orphans(std::vector<ObjectId> ids) override;
   void add_listener(CommitListener& listener) override;

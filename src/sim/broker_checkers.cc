@@ -50,6 +50,19 @@ class OrphansKeepTheirGrace final : public Checker {
   }
 };
 
+class UnneededObjectsKeepTheirGrace final : public Checker {
+ public:
+  const char* name() const override {
+    return "unneeded objects are deleted after their grace period";
+  }
+  void on_object_removed(const Removal& removal) override {
+    if (!removal.unneeded_for || *removal.unneeded_for >= removal.delete_grace) return;
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(*removal.unneeded_for);
+    violate(removal.key, fmt::format("{} is deleted {} ms after it lost its last extent",
+                                     removal.key, ms.count()));
+  }
+};
+
 class NothingIsLeft final : public Checker {
  public:
   const char* name() const override { return "no object is left that nobody needs"; }
@@ -124,6 +137,7 @@ void add_broker_checkers(Checkers& all) {
   all.push_back(std::make_unique<StoredBeforeCommitted>());
   all.push_back(std::make_unique<ReferencedObjectsStay>());
   all.push_back(std::make_unique<OrphansKeepTheirGrace>());
+  all.push_back(std::make_unique<UnneededObjectsKeepTheirGrace>());
   all.push_back(std::make_unique<NothingIsLeft>());
   all.push_back(std::make_unique<ReferencesAreCounted>());
   all.push_back(std::make_unique<ExtentsAreReadable>());

@@ -90,7 +90,11 @@ TEST(CheckersTest, AGoodHistoryOfGroupsAndBrokersHasNoViolations) {
                               .sent = 12,
                               .at = 13});
         checker.on_object_committed("data/1", true);
-        checker.on_object_removed({.key = "data/1", .age = seconds(5), .grace = seconds(20)});
+        checker.on_object_removed({.key = "data/1",
+                                   .age = seconds(5),
+                                   .grace = seconds(20),
+                                   .unneeded_for = seconds(6),
+                                   .delete_grace = seconds(6)});
         checker.on_object_removed(
             {.key = "data/2", .is_foreign = true, .age = seconds(30), .grace = seconds(20)});
         checker.on_references("data/1", 2, 2);
@@ -222,6 +226,11 @@ TEST(CheckersTest, WhatIsWrongWithBrokers) {
              {.key = "data/1", .is_foreign = true, .age = seconds(5), .grace = seconds(20)});
        },
        {"orphans are deleted after their grace period"}},
+      {[](Checker& c) {
+         c.on_object_removed(
+             {.key = "data/1", .unneeded_for = seconds(5), .delete_grace = seconds(6)});
+       },
+       {"unneeded objects are deleted after their grace period"}},
       {[](Checker& c) { c.on_left_object("data/1", "an orphan"); },
        {"no object is left that nobody needs"}},
       {[](Checker& c) { c.on_references("data/1", 2, 1); }, {"references of objects are counted"}},

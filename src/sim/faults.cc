@@ -68,6 +68,7 @@ Faults draw_faults(Rng& rng) {
   faults.cut = seconds(10);
   faults.clock_jumps = draw_mean(rng, seconds(10));
   faults.snapshot_damage = draw_mean(rng, seconds(3));
+  faults.far_clock_jumps = draw_mean(rng, seconds(5));
   return faults;
 }
 

@@ -40,6 +40,7 @@ struct Faults {
   Duration cuts{};  // of one broker's way to the store, to the log or to the clients
   Duration cut{};
   Duration clock_jumps{};
+  Duration far_clock_jumps{};  // of one broker by hours, for a while
   Duration snapshot_damage{};  // of the latest snapshot in the store
 };
 
@@ -61,6 +62,7 @@ struct Weather {
   bool log_down = false;
   std::map<BrokerId, Cut> cuts;
   bool had_damage = false;  // the store may have answered with damaged bytes
+  bool had_far_clocks = false;
 
   [[nodiscard]] Cut cut(BrokerId broker) const {
     auto found = cuts.find(broker);

@@ -87,7 +87,9 @@ struct Removal {
   bool is_referenced = false;  // an extent lies in it
   bool is_foreign = false;     // another broker process wrote it, and no entry names it
   Duration age{};
-  Duration grace{};  // of orphans
+  Duration grace{};                      // of orphans
+  std::optional<Duration> unneeded_for;  // since its last extent is gone; none: it never had one
+  Duration delete_grace{};               // of those
 };
 
 struct MemoryUse {

@@ -37,7 +37,10 @@ void ClusterRun::restart_failed() {
 }
 
 void ClusterRun::heal() {
-  weather_ = {.faults = no_faults(), .cuts = {}, .had_damage = weather_.had_damage};
+  weather_ = {.faults = no_faults(),
+              .cuts = {},
+              .had_damage = weather_.had_damage,
+              .had_far_clocks = weather_.had_far_clocks};
   for (auto& node : nodes_) node->machine().resume();
   MonoTime next_look = world_.now();
   for (auto& member : members_) member->calm_down();

@@ -28,7 +28,7 @@ ClusterRun::ClusterRun(const SimulationOptions& options)
       history_(world_, settings_.witness.offsets_retention),
       store_(nature_.clock()),
       log_(nature_.clock()),
-      witness_(world_, history_, store_, settings_.witness),
+      witness_(world_, weather_, history_, store_, settings_.witness),
       parts_{.world = world_,
              .weather = weather_,
              .nodes = {},
@@ -113,7 +113,10 @@ void ClusterRun::add_groups() {
 
 void ClusterRun::spoil() {
   weather_.faults = draw_faults(rng_);
-  if (settings_.short_retention) weather_.faults.clock_jumps = {};
+  if (settings_.short_retention) {
+    weather_.faults.clock_jumps = {};
+    weather_.faults.far_clock_jumps = {};
+  }
   const CallFaults& get = weather_.faults.get;
   weather_.had_damage = get.damaged > 0 || get.cut_short > 0;
   spoiler_->start();

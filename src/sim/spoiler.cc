@@ -5,6 +5,16 @@
 namespace weir::sim {
 
 using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+std::int64_t draw_error(Rng& rng, Duration most_error) {
+  const std::int64_t most = std::chrono::duration_cast<milliseconds>(most_error).count();
+  return static_cast<std::int64_t>(rng.below(2 * static_cast<std::uint64_t>(most))) - most;
+}
+
+}  // namespace
 
 void Spoiler::start() {
   tasks_.spawn(nature_.executor(), kill_nodes());
@@ -12,6 +22,7 @@ void Spoiler::start() {
   tasks_.spawn(nature_.executor(), break_services());
   tasks_.spawn(nature_.executor(), cut_ways());
   tasks_.spawn(nature_.executor(), move_clocks());
+  tasks_.spawn(nature_.executor(), move_clocks_far());
   if (snapshots_ != nullptr) tasks_.spawn(nature_.executor(), damage_snapshots());
 }
 
@@ -82,10 +93,21 @@ Task<void> Spoiler::damage_snapshots() {
 }
 
 Task<void> Spoiler::move_clocks() {
-  const std::int64_t most = std::chrono::duration_cast<milliseconds>(kMostClockError).count();
   while (co_await wait(weather_.faults.clock_jumps)) {
-    const auto drawn = static_cast<std::int64_t>(rng_.below(2 * static_cast<std::uint64_t>(most)));
-    any_node().machine().clock().set_error(drawn - most);
+    any_node().machine().clock().set_error(draw_error(rng_, kMostClockError));
+  }
+}
+
+Task<void> Spoiler::move_clocks_far() {
+  while (co_await wait(weather_.faults.far_clock_jumps)) {
+    SimNode& node = any_node();
+    const std::int64_t error = draw_error(rng_, kFarClockError);
+    world_.note("far clock", static_cast<std::uint64_t>(error));
+    world_.tell("", [&] { return fmt::format("broker {}: clock {} ms off", node.id(), error); });
+    weather_.had_far_clocks = true;
+    node.machine().clock().set_error(error);
+    co_await tasks_.sleep(nature_.clock(), draw_interval(rng_, seconds(5)));
+    node.machine().clock().set_error(draw_error(rng_, kMostClockError));
   }
 }
 

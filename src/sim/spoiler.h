@@ -7,8 +7,11 @@
 
 namespace weir::sim {
 
-// No clock is set further off than that.
+// No clock is set further off than that, but for a while by far clock jumps.
 constexpr Duration kMostClockError = std::chrono::seconds(5);
+// Ahead or behind. Less than what is kept for a day, as producers are, could tell two of them
+// apart.
+constexpr Duration kFarClockError = std::chrono::hours(10);
 
 class Spoiler {
  public:
@@ -32,6 +35,7 @@ class Spoiler {
   Task<void> break_services();
   Task<void> cut_ways();
   Task<void> move_clocks();
+  Task<void> move_clocks_far();
   Task<void> damage_snapshots();
   // False: it is over, or there are no such faults.
   Task<bool> wait(Duration mean);

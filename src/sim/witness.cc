@@ -12,10 +12,6 @@ storage::ObjectKey key_of(const metadata::ObjectId& id) {
   return storage::wal_object_key(id.epoch, id.sequence);
 }
 
-std::int64_t milliseconds_of(Duration duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
-}
-
 // Why the extent's bytes are not what they should be; empty: they are.
 std::string read_through(const metadata::Extent& extent, const Result<Slice>& bytes) {
   if (!bytes) return bytes.error().to_string();
@@ -37,6 +33,7 @@ Task<void> Witness::entry(metadata::LogEntry entry) {
     looks_ = false;
     co_return;
   }
+  seen_.push_back(world_.now());
   history_.tell([&](Checker& checker) { checker.on_state(state_.position(), state_.hash()); });
   tell_of_entry(*record, *applied);
   if (applied->outcome != metadata::Applied::Outcome::kApplied) co_return;
@@ -111,11 +108,19 @@ Task<void> Witness::removing(std::vector<storage::ObjectKey> keys, std::uint64_t
     const Object& object = objects_[key];
     const auto* known = state_.tables().objects.objects().find(
         metadata::ObjectId{.epoch = name->broker_epoch, .sequence = name->sequence});
+    // No clock is faster by a tenth.
+    const auto unneeded = known != nullptr && known->live_extents == 0
+                              ? std::optional(unneeded_for(*known))
+                              : std::nullopt;
     const Removal removal{.key = key,
                           .is_referenced = known != nullptr && known->live_extents > 0,
                           .is_foreign = object.writer != process && !object.was_committed,
                           .age = world_.now() - object.stored,
-                          .grace = options_.orphan_grace - options_.clock_error};
+                          .grace = weather_.had_far_clocks
+                                       ? Duration::zero()
+                                       : options_.orphan_grace - options_.clock_error,
+                          .unneeded_for = unneeded,
+                          .delete_grace = options_.delete_grace / 10 * 9};
     world_.tell(key, [&] { return fmt::format("process {} removes {}", process, key); });
     history_.tell([&](Checker& checker) { checker.on_object_removed(removal); });
     ++history_.deleted;
@@ -177,11 +182,13 @@ Task<void> Witness::read_extents() {
       });
 }
 
+Duration Witness::unneeded_for(const metadata::ObjectState& object) const {
+  return world_.now() - seen_.at(static_cast<std::size_t>(object.deletable_since - 1));
+}
+
 Task<void> Witness::look_for_left_objects() {
   constexpr Duration kPatience = std::chrono::seconds(30);
   const auto& tables = state_.tables();
-  const TimestampMs now =
-      tables.time + milliseconds_of(options_.clock_error);  // no broker's clock is later
   std::string after;
   for (bool more = true; more;) {
     auto page = co_await store_.list("data/", after, storage::kMaxListLimit);
@@ -195,8 +202,7 @@ Task<void> Witness::look_for_left_objects() {
       const auto* known = tables.objects.objects().find(id);
       const bool is_due =
           known != nullptr && known->live_extents == 0 &&
-          now - known->deletable_since >
-              milliseconds_of(options_.delete_grace + kPatience + 2 * options_.clock_error);
+          unneeded_for(*known) > options_.delete_grace + kPatience + 2 * options_.clock_error;
       const bool is_orphan = known == nullptr &&
                              !metadata::orphans_among(tables, state_.position(), {id}).empty() &&
                              world_.now() - objects_[info.key].stored >

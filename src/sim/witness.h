@@ -4,6 +4,7 @@
 // simulation.
 #pragma once
 #include "metadata/state/state.h"
+#include "sim/faults.h"
 #include "sim/group_witness.h"
 #include "storage/object_store.h"
 
@@ -23,8 +24,10 @@ struct WitnessOptions {
 class Witness {
  public:
   // `store`: without faults.
-  Witness(World& world, History& history, storage::ObjectStore& store, WitnessOptions options)
+  Witness(World& world, const Weather& weather, History& history, storage::ObjectStore& store,
+          WitnessOptions options)
       : world_(world),
+        weather_(weather),
         history_(history),
         store_(store),
         options_(options),
@@ -61,10 +64,15 @@ class Witness {
                const std::function<std::string()>& text);
   [[nodiscard]] const metadata::TopicState* topic(std::int32_t number) const;
 
+  // Since an object has no extent.
+  [[nodiscard]] Duration unneeded_for(const metadata::ObjectState& object) const;
+
   World& world_;
+  const Weather& weather_;
   History& history_;
   storage::ObjectStore& store_;
   const WitnessOptions options_;
+  std::vector<MonoTime> seen_;  // when the entries came, from the first on
   bool looks_ = true;
   metadata::State state_;
   std::map<storage::ObjectKey, Object> objects_;

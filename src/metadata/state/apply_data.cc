@@ -28,7 +28,7 @@ class Commit {
       commit_run(run, {batches, run.batch_count});
       batches += run.batch_count;
     }
-    tables_.objects.add(command_.object, command_.object_size, extents_, context_.now);
+    tables_.objects.add(command_.object, command_.object_size, extents_, context_.position);
     return std::move(result_);
   }
 
@@ -162,7 +162,7 @@ CommandResult apply(Tables& tables, ApplyContext& context, const TrimLogs& comma
       continue;
     }
     Offset before = partition->log_start();
-    partition->trim(log_start, tables.objects, context.now);
+    partition->trim(log_start, tables.objects, context.position);
     if (partition->log_start() != before) mark(context, {trim.topic, trim.partition}, *partition);
     result.items.push_back({.value = partition->log_start()});
   }

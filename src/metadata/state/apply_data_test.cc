@@ -235,15 +235,15 @@ TEST(Objects, BecomeDeletableWithTheirLastExtent) {
   log.now += 10;
   trim(log, topic, -1, 0);
   const ObjectTable& objects = log.state.tables().objects;
-  EXPECT_TRUE(objects.deletable(log.now, 10).empty());
+  EXPECT_TRUE(objects.deletable(log.state.position(), 10).empty());
   log.now += 10;
   trim(log, topic, -1, 1);
-  auto deletable = objects.deletable(log.now, 10);
+  auto deletable = objects.deletable(log.state.position(), 10);
   ASSERT_EQ(deletable.size(), 1U);
   EXPECT_EQ(deletable[0].id, (ObjectId{epoch, 1}));
-  EXPECT_EQ(deletable[0].since, TestLog::kStart + 20);
+  EXPECT_EQ(deletable[0].since, log.state.position());
   EXPECT_EQ(deletable[0].size, 2 * kBatch);
-  EXPECT_TRUE(objects.deletable(log.now - 1, 10).empty());
+  EXPECT_TRUE(objects.deletable(log.state.position() - 1, 10).empty());
 }
 
 TEST(Objects, WithoutALiveExtentAreDeletableAtOnce) {
@@ -252,11 +252,11 @@ TEST(Objects, WithoutALiveExtentAreDeletableAtOnce) {
   log.apply(ObjectBuilder(1).run(topic).batch(1, 7, 0, 0));
   log.apply(ObjectBuilder(2).run(topic).batch(1, 7, 0, 0));  // a duplicate
   log.apply(ObjectBuilder(3).run(topic_id("gone")).batch(1));
-  auto deletable = log.state.tables().objects.deletable(log.now, 10);
+  auto deletable = log.state.tables().objects.deletable(log.state.position(), 10);
   ASSERT_EQ(deletable.size(), 2U);
   EXPECT_EQ(deletable[0].id.sequence, 2);
   EXPECT_EQ(deletable[1].id.sequence, 3);
-  EXPECT_EQ(log.state.tables().objects.deletable(log.now, 1).size(), 1U);
+  EXPECT_EQ(log.state.tables().objects.deletable(log.state.position(), 1).size(), 1U);
 }
 
 TEST(Objects, AreForgottenOnlyWithoutExtents) {
@@ -272,7 +272,7 @@ TEST(Objects, AreForgottenOnlyWithoutExtents) {
   trim(log, topic, -1);
   EXPECT_EQ(log.apply(forget).items.at(0).error, KafkaError::kNone);
   EXPECT_TRUE(log.state.tables().objects.objects().empty());
-  EXPECT_TRUE(log.state.tables().objects.deletable(log.now, 10).empty());
+  EXPECT_TRUE(log.state.tables().objects.deletable(log.state.position(), 10).empty());
 }
 
 TEST(ProducerIds, NeverRepeat) {

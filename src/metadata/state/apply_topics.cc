@@ -65,7 +65,7 @@ CommandResult apply(Tables& tables, ApplyContext& context, const DeleteTopics& c
     if (topic == nullptr) continue;
     PartitionIndex index = 0;
     for (PartitionState& partition : topic->partitions) {
-      partition.remove(tables.objects, context.now);
+      partition.remove(tables.objects, context.position);
       if (partition.mark_dirty()) context.changes.partitions.push_back({{id, index}, &partition});
       ++index;
     }

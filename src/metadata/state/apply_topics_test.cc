@@ -88,7 +88,7 @@ TEST(DeleteTopicsCommand, EndsTheTopicItsObjectsAndItsOffsets) {
   EXPECT_TRUE(old->partition(0)->view().deleted);
   EXPECT_TRUE(old->partition(1)->view().deleted);
   EXPECT_EQ(old->partition(0)->view().high_watermark, 2);
-  auto deletable = log.state.tables().objects.deletable(log.now, 10);
+  auto deletable = log.state.tables().objects.deletable(log.state.position(), 10);
   ASSERT_EQ(deletable.size(), 1U);
   EXPECT_EQ(deletable[0].id.sequence, 1);
   auto group = log.readers.group("g");

@@ -17,11 +17,9 @@ void ObjectTable::changed(const ObjectId& id, const ObjectState* before, const O
   if (after != nullptr) hash_ += hash_of(id, *after);
 }
 
-void ObjectTable::add(const ObjectId& id, std::uint32_t size, std::uint32_t extents,
-                      TimestampMs now) {
-  restore(id, {.size = size,
-               .live_extents = extents,
-               .deletable_since = extents == 0 ? now : kNoTimestamp});
+void ObjectTable::add(const ObjectId& id, std::uint32_t size, std::uint32_t extents, Position at) {
+  restore(id,
+          {.size = size, .live_extents = extents, .deletable_since = extents == 0 ? at : kLive});
 }
 
 void ObjectTable::restore(const ObjectId& id, const ObjectState& state) {
@@ -30,14 +28,14 @@ void ObjectTable::restore(const ObjectId& id, const ObjectState& state) {
   changed(id, nullptr, &state);
 }
 
-void ObjectTable::release(const ObjectId& id, TimestampMs now) {
+void ObjectTable::release(const ObjectId& id, Position at) {
   ObjectState* state = objects_.find_for_write(id);
   if (state == nullptr || state->live_extents == 0) return;
   ObjectState before = *state;
   const std::uint32_t none = planted(Bug::kReferencedObjectDeleted) ? 1 : 0;
   if (--state->live_extents == none) {
-    state->deletable_since = now;
-    deletable_.emplace(now, id);
+    state->deletable_since = at;
+    deletable_.emplace(at, id);
   }
   changed(id, &before, state);
 }
@@ -52,7 +50,7 @@ bool ObjectTable::forget(const ObjectId& id) {
   return true;
 }
 
-std::vector<DeletableObject> ObjectTable::deletable(TimestampMs until, std::size_t limit) const {
+std::vector<DeletableObject> ObjectTable::deletable(Position until, std::size_t limit) const {
   std::vector<DeletableObject> out;
   for (const auto& [since, id] : deletable_) {
     if (since > until || out.size() >= limit) break;

@@ -1,8 +1,10 @@
 // The objects that the log names: how many extents still lie in each, and which lost their last
-// one. The coordinator's thread alone uses it; a copy of objects() for a snapshot costs one
-// reference count.
+// one, told by positions of the log: how long ago that is, is for each broker to measure, since
+// brokers' clocks may be wrong. The coordinator's thread alone uses it; a copy of objects() for a
+// snapshot costs one reference count.
 #pragma once
 #include "base/units.h"
+#include "metadata/log/metadata_log.h"
 #include "metadata/state/cow_map.h"
 #include "metadata/state/extent.h"
 
@@ -16,14 +18,16 @@ namespace weir::metadata {
 // An object that no extent names any more.
 struct DeletableObject {
   ObjectId id;
-  TimestampMs since = 0;  // when it lost its last extent, by the time of the log's entries
+  Position since = 0;  // of the entry with which it lost its last extent
   ByteCount size = 0;
 };
+
+constexpr Position kLive = -1;  // an extent is left
 
 struct ObjectState {
   std::uint32_t size = 0;
   std::uint32_t live_extents = 0;
-  TimestampMs deletable_since = kNoTimestamp;  // -1 while an extent is left
+  Position deletable_since = kLive;
 };
 static_assert(std::has_unique_object_representations_v<ObjectState>);
 
@@ -36,22 +40,22 @@ class ObjectTable {
 
   // An object that is not in the table, with the extents that were made of it; deletable at once
   // where there are none.
-  void add(const ObjectId& id, std::uint32_t size, std::uint32_t extents, TimestampMs now);
+  void add(const ObjectId& id, std::uint32_t size, std::uint32_t extents, Position at);
   // One of its extents is gone.
-  void release(const ObjectId& id, TimestampMs now);
+  void release(const ObjectId& id, Position at);
   // False when the object is still live. An object that is not in the table counts as forgotten.
   bool forget(const ObjectId& id);
   // As a snapshot has it.
   void restore(const ObjectId& id, const ObjectState& state);
 
   [[nodiscard]] std::size_t deletable_count() const { return deletable_.size(); }
-  [[nodiscard]] std::vector<DeletableObject> deletable(TimestampMs until, std::size_t limit) const;
+  [[nodiscard]] std::vector<DeletableObject> deletable(Position until, std::size_t limit) const;
 
  private:
   void changed(const ObjectId& id, const ObjectState* before, const ObjectState* after);
 
   Objects objects_;
-  std::set<std::pair<TimestampMs, ObjectId>> deletable_;  // since when
+  std::set<std::pair<Position, ObjectId>> deletable_;  // since when
   std::uint64_t hash_ = 0;
 };
 

@@ -64,7 +64,7 @@ SequenceCheck PartitionState::sequence(const ObjectBatch& batch, Offset base_off
   return check;
 }
 
-void PartitionState::trim(Offset log_start, ObjectTable& objects, TimestampMs now) {
+void PartitionState::trim(Offset log_start, ObjectTable& objects, Position at) {
   log_start = std::min(log_start, high_watermark_);
   if (log_start <= log_start_ && !planted(Bug::kLogStartMovesBack)) return;
   log_start_ = log_start;
@@ -74,7 +74,7 @@ void PartitionState::trim(Offset log_start, ObjectTable& objects, TimestampMs no
     const Extent& extent = view[i];
     live_bytes_ -= extent.byte_length;
     items_hash_ -= item_hash(ItemKind::kExtent, owner_, extent);
-    objects.release(extent.object, now);
+    objects.release(extent.object, at);
   }
   extents_.drop_front(dead);
 }
@@ -90,11 +90,11 @@ bool PartitionState::expire_producers(TimestampMs last_time_until) {
   return !expired.empty();
 }
 
-void PartitionState::remove(ObjectTable& objects, TimestampMs now) {
+void PartitionState::remove(ObjectTable& objects, Position at) {
   deleted_ = true;
   if (planted(Bug::kObjectsOfDeletedTopicsStay)) return;
   const ExtentsView& view = extents_.view();
-  for (std::size_t i = 0; i < view.size(); ++i) objects.release(view[i].object, now);
+  for (std::size_t i = 0; i < view.size(); ++i) objects.release(view[i].object, at);
 }
 
 void PartitionState::restore(std::uint64_t first_ordinal, Offset log_start, Offset high_watermark) {

@@ -35,11 +35,11 @@ class PartitionState {
                          TimestampMs now);
   // Moves the log start forward to at most the high watermark; objects of dropped extents are
   // released.
-  void trim(Offset log_start, ObjectTable& objects, TimestampMs now);
+  void trim(Offset log_start, ObjectTable& objects, Position at);
   // True: some were there.
   bool expire_producers(TimestampMs last_time_until);
   // Releases all objects; the view says that the partition is deleted.
-  void remove(ObjectTable& objects, TimestampMs now);
+  void remove(ObjectTable& objects, Position at);
 
   // From a snapshot, before anything else: where the log starts and ends, and the ordinal of its
   // first extent.

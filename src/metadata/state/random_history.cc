@@ -6,6 +6,7 @@ namespace weir::metadata {
 namespace {
 
 constexpr std::size_t kRemembered = 40;
+constexpr TimestampMs kFar = 315'360'000'000;  // ten years
 constexpr std::int32_t kMaxSequence = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
@@ -13,6 +14,11 @@ constexpr std::int32_t kMaxSequence = std::numeric_limits<std::int32_t>::max();
 void RandomHistory::move_time(TestLog& log) {
   log.now += static_cast<TimestampMs>(rng_.below(1000));
   if (one_in(10)) log.now -= 3000;
+  if (one_in(30)) {
+    // A clock is set wrong, or right again.
+    log.now += is_far_ahead_ ? -kFar : kFar;
+    is_far_ahead_ = !is_far_ahead_;
+  }
 }
 
 std::vector<Command> RandomHistory::next(TestLog& log, BrokerId broker) {
@@ -201,7 +207,7 @@ Command RandomHistory::trim(TestLog& log) {
 Command RandomHistory::forget(TestLog& log) {
   ForgetObjects command;
   for (const DeletableObject& object :
-       log.state.tables().objects.deletable(log.now, rng_.below(4))) {
+       log.state.tables().objects.deletable(log.state.position(), rng_.below(4))) {
     command.objects.push_back({object.id.epoch, object.id.sequence});
   }
   if (one_in(3)) command.objects.push_back({log.epoch(), next_object_ - 1});

@@ -40,6 +40,7 @@ class RandomHistory {
   std::int32_t below(std::uint64_t n) { return static_cast<std::int32_t>(rng_.below(n)); }
 
   Rng rng_;
+  bool is_far_ahead_ = false;
   std::int64_t next_object_ = 0;
   std::uint64_t next_topic_ = 1;
   std::vector<TopicId> topics_;  // all that ever were

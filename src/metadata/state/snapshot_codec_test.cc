@@ -118,8 +118,8 @@ TEST(Snapshot, HoldsEverything) {
   EXPECT_EQ(*group->offsets.find(TopicPartition{topic_id("other"), 0}),
             *log.readers.group("g")->offsets.find(TopicPartition{topic_id("other"), 0}));
   EXPECT_EQ(readers.group_ids(), (std::vector<std::string>{"empty", "g"}));
-  EXPECT_EQ(state->tables().objects.deletable(log.now, 100).size(),
-            log.state.tables().objects.deletable(log.now, 100).size());
+  EXPECT_EQ(state->tables().objects.deletable(log.state.position(), 100).size(),
+            log.state.tables().objects.deletable(log.state.position(), 100).size());
 }
 
 TEST(Snapshot, OfAnEmptyStateLoads) {

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace weir::metadata {
 namespace {
 
@@ -56,7 +54,6 @@ Result<Applied> State::apply(const LogEntry& entry, BrokerEpoch results_of) {
 Applied State::apply_record(const Record& record, Position position, BrokerEpoch results_of) {
   const RecordHeader& header = record.header;
   Applied applied{.header = header};
-  tables_.time = std::max(tables_.time, header.time);
   if (header.epoch >= 0) {
     auto found = tables_.brokers.find(header.broker);
     if (found == tables_.brokers.end() || found->second.image.epoch != header.epoch ||
@@ -71,6 +68,9 @@ Applied State::apply_record(const Record& record, Position position, BrokerEpoch
     }
     found->second.last_sequence = header.sequence;
   }
+  const bool is_little_behind =
+      header.time < tables_.time && tables_.time - header.time <= kMostTimeKept;
+  if (!is_little_behind) tables_.time = header.time;
   bool want_results = results_of == kEveryEpoch || results_of == header.epoch;
   ApplyContext context{.position = position,
                        .now = tables_.time,

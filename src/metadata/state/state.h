@@ -29,6 +29,11 @@ struct Applied {
   std::vector<CommandResult> results;  // per command; empty unless applied and asked for
 };
 
+// A record's time is that of its writer's clock, which may be a little behind another's: for the
+// state, time does not go back for that. But a clock that is set wrong must not set the time of all
+// for as long as it is ahead: beyond this the record's own time counts.
+constexpr TimestampMs kMostTimeKept = 60'000;
+
 class State {
  public:
   State() = default;

@@ -140,7 +140,7 @@ TEST(State, BeforeItsRegistrationABrokerMayOnlyRegister) {
   EXPECT_EQ(log.apply(AllocateProducerIds{}).value, 0);
 }
 
-TEST(State, TimeNeverGoesBack) {
+TEST(State, TimeDoesNotGoBackForAClockThatIsALittleBehind) {
   TestLog log;
   TopicId topic = log.create_topic("stamped");
   log.now += 10'000;
@@ -153,6 +153,47 @@ TEST(State, TimeNeverGoesBack) {
                 .batches.at(0)
                 .append_time,
             TestLog::kStart + 10'000);
+}
+
+TEST(State, AClockThatIsFarAheadSetsTheTimeOfItsOwnEntriesOnly) {
+  TestLog log;
+  const TopicId topic = log.create_topic("stamped");
+  const TimestampMs years = 315'360'000'000;
+  std::int64_t object = 0;
+  const auto stamp = [&](BrokerId broker) {
+    return log
+        .append(
+            {ObjectBuilder({log.epoch(broker), ++object}).run(topic).batch(1).log_append_time()},
+            broker)
+        .at(0)
+        .batches.at(0)
+        .append_time;
+  };
+  EXPECT_EQ(stamp(1), TestLog::kStart);
+  log.now += years;
+  EXPECT_EQ(stamp(2), TestLog::kStart + years);
+  log.now -= years;
+  EXPECT_EQ(stamp(1), TestLog::kStart);
+  log.now -= years;
+  EXPECT_EQ(stamp(2), TestLog::kStart - years);
+  log.now += years + 5;
+  EXPECT_EQ(stamp(1), TestLog::kStart + 5);
+  EXPECT_EQ(log.state.tables().time, TestLog::kStart + 5);
+}
+
+TEST(State, WhatHasNoEffectDoesNotMoveTheTime) {
+  TestLog log;
+  const RecordHeader writer = log.header(1);
+  RecordHeader fenced = writer;
+  fenced.epoch += 1000;
+  log.now += 5000;
+  EXPECT_EQ(log.append_raw(fenced, {Heartbeat{}})->outcome, Applied::Outcome::kFenced);
+  EXPECT_EQ(log.state.tables().time, TestLog::kStart);
+  EXPECT_EQ(log.append_raw(writer, {Heartbeat{}})->outcome, Applied::Outcome::kApplied);
+  EXPECT_EQ(log.state.tables().time, TestLog::kStart + 5000);
+  log.now += 5000;
+  EXPECT_EQ(log.append_raw(writer, {Heartbeat{}})->outcome, Applied::Outcome::kRepeated);
+  EXPECT_EQ(log.state.tables().time, TestLog::kStart + 5000);
 }
 
 TEST(State, AnotherHistoryIsFound) {

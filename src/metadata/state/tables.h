@@ -26,7 +26,7 @@ struct BrokerState {
 
 struct Tables {
   Uuid cluster_id;
-  TimestampMs time = 0;  // the greatest of all records so far
+  TimestampMs time = 0;  // of the last record that had an effect, see State
   ProducerId next_producer_id = 0;
   LeaderEpoch membership = -1;  // grows by one with each change of the live brokers, from 0
   std::map<std::string, std::int16_t> features;
