@@ -117,6 +117,7 @@ TEST_F(CompactionTest, AWallClockThatIsSetWrongMovesNoGracePeriod) {
   clock_.advance(minutes(1));
   EXPECT_EQ(delete_once(), 1U);
   EXPECT_FALSE(exists(ahead));
+  clock_.advance(seconds(2));  // looks that follow one another closely count as one
   const storage::ObjectKey right = commit({kTrimmed});
   trim(kTrimmed, 20);
   EXPECT_EQ(delete_once(), 0U);
@@ -169,6 +170,7 @@ TEST_F(CompactionTest, AnObjectThatCouldNotBeDeletedIsNotForgotten) {
 TEST_F(CompactionTest, NothingIsDeletedWhileTheLogDoesNotAnswer) {
   storage::ObjectKey key = commit({kTrimmed});
   trim(kTrimmed, 10);
+  EXPECT_EQ(delete_once(), 0U);
   clock_.advance(minutes(1));
   coordinator_.set_failure(Error{ErrorCode::kUnavailable, "the log is down"});
   EXPECT_EQ(delete_once().error().code, ErrorCode::kUnavailable);
