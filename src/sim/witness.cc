@@ -12,6 +12,10 @@ storage::ObjectKey key_of(const metadata::ObjectId& id) {
   return storage::wal_object_key(id.epoch, id.sequence);
 }
 
+std::int64_t milliseconds_of(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
 // Why the extent's bytes are not what they should be; empty: they are.
 std::string read_through(const metadata::Extent& extent, const Result<Slice>& bytes) {
   if (!bytes) return bytes.error().to_string();
