@@ -37,6 +37,8 @@ Task<void> Witness::entry(metadata::LogEntry entry) {
     looks_ = false;
     co_return;
   }
+  // A log that went back has other entries from here on.
+  seen_.resize(static_cast<std::size_t>(state_.position() - 1));
   seen_.push_back(world_.now());
   history_.tell([&](Checker& checker) { checker.on_state(state_.position(), state_.hash()); });
   tell_of_entry(*record, *applied);
