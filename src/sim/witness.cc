@@ -56,7 +56,8 @@ void Witness::tell_of_entry(const metadata::Record& record, const metadata::Appl
   const auto& header = record.header;
   const char* outcome = applied.outcome == Outcome::kApplied    ? "applied"
                         : applied.outcome == Outcome::kRepeated ? "repeated"
-                                                                : "fenced";
+                        : applied.outcome == Outcome::kFenced   ? "fenced"
+                                                                : "of another history";
   for (const metadata::Command& command : record.commands) {
     auto text = [&] {
       return fmt::format("entry {} of broker {}, epoch {}, sequence {}: {} ({})", state_.position(),

@@ -8,12 +8,7 @@
 namespace weir::metadata {
 namespace {
 
-Status check_history(const HashChain& chain, const RecordHeader& header, Position position) {
-  if (header.known >= position) {
-    return fail(ErrorCode::kCorrupt, fmt::format("metadata log diverged: broker {} wrote entry {} "
-                                                 "and knew entry {}, which is not before it",
-                                                 header.broker, position, header.known));
-  }
+Status check_history(const HashChain& chain, const RecordHeader& header) {
   if (planted(Bug::kRestoredLogUnnoticed)) return {};
   auto own = chain.at(header.known);
   if (!own || *own == header.known_hash) return {};
@@ -42,8 +37,12 @@ Result<Applied> State::apply(const LogEntry& entry, BrokerEpoch results_of) {
   if (!record)
     return std::unexpected(
         record.error().in(fmt::format("metadata log, entry {}", entry.position)));
-  WEIR_CHECK(check_history(chain_, record->header, entry.position));
+  // Every broker sees this alike, whatever it keeps of the chain; to fail would leave a log with
+  // which none could start again.
+  const bool is_foreign = record->header.known >= entry.position;
+  if (!is_foreign) WEIR_CHECK(check_history(chain_, record->header));
   chain_.add(entry.bytes.bytes());
+  if (is_foreign) return Applied{.outcome = Applied::Outcome::kForeign, .header = record->header};
   constexpr Position kSkipped = 64;
   const bool is_skipped = record->header.epoch >= 0 && record->header.epoch != results_of &&
                           entry.position % kSkipped == results_of % kSkipped;

@@ -23,6 +23,8 @@ struct Applied {
     kApplied,
     kRepeated,  // a record of this epoch and sequence was applied before: no effect
     kFenced,    // the writer's epoch had ended: no effect
+    kForeign,   // the writer knew an entry that is not before this one: no effect. The log had been
+                // restored to an older state, which the writer had not noticed yet
   };
   Outcome outcome = Outcome::kApplied;
   RecordHeader header;

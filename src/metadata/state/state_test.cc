@@ -217,13 +217,26 @@ TEST(State, AnotherHistoryIsFound) {
   EXPECT_TRUE(log.state.apply({before + 1, encode_record(header, 1, *encoded)}));
 }
 
-TEST(State, ARecordCannotKnowWhatFollowsIt) {
-  TestLog log;
-  auto encoded = encode_command(Heartbeat{});
-  RecordHeader header = log.header(1);
-  header.known = log.state.position() + 1;
-  EXPECT_EQ(log.state.apply({header.known, encode_record(header, 1, *encoded)}).error().code,
-            ErrorCode::kCorrupt);
+// A broker under which the log was restored appends once more before it notices: the log stays one
+// that can be read.
+TEST(State, ARecordOfAWriterThatKnewWhatIsNotBeforeItHasNoEffect) {
+  for (const Position ahead : {1, 2}) {
+    TestLog log;
+    const auto before = log.state.hash();
+    auto encoded = encode_command(AllocateProducerIds{});
+    RecordHeader header = log.header(1);
+    const Position position = log.state.position() + 1;
+    header.time = log.now + 5000;
+    header.known = position + ahead - 1;
+    auto applied = log.state.apply({position, encode_record(header, 1, *encoded)});
+    ASSERT_TRUE(applied);
+    EXPECT_EQ(applied->outcome, Outcome::kForeign);
+    EXPECT_TRUE(applied->results.empty());
+    EXPECT_EQ(log.state.position(), position);
+    EXPECT_EQ(log.state.hash(), before);
+    // The same sequence with what the log has is another record.
+    EXPECT_EQ(log.append_raw(log.header(1), {AllocateProducerIds{}})->outcome, Outcome::kApplied);
+  }
 }
 
 TEST(State, EntriesComeInOrder) {
