@@ -16,6 +16,9 @@ using kafka::KafkaError;
 constexpr Duration kLateArrival = std::chrono::minutes(10);
 // Objects that are looked after; what is beyond waits for the sweep of orphans.
 constexpr std::size_t kMaxCleanups = 10'000;
+// How long a batch waits for a broker that is fenced, and how often that is looked at.
+constexpr Duration kRegistrationPatience = std::chrono::seconds(5);
+constexpr Duration kRegistrationLook = std::chrono::milliseconds(20);
 
 metadata::CommitObject command_for(const storage::WalIndex& index, metadata::ObjectId id,
                                    ByteCount size) {
@@ -127,15 +130,29 @@ Task<void> WritePipeline::drain() {
 
 Task<void> WritePipeline::run() {
   while (true) {
-    flush_what_is_due();
+    const bool is_held = awaits_registration();
+    if (!is_held) flush_what_is_due();
     if (is_draining_ && stage_.bytes() == 0 && flights_.empty()) co_return;
-    auto again = policy_.ask_again_at(situation());
+    auto again =
+        is_held ? parts_.clock.now() + kRegistrationLook : policy_.ask_again_at(situation());
     if (again) {
       co_await wake_.wait_until(parts_.clock, *again);
     } else {
       co_await wake_.wait();
     }
   }
+}
+
+// A broker that was fenced, most often since it had stood still, is registered anew within moments
+// if the log answers. An error meanwhile would have its producers send again and again, and turn to
+// the new leader with a batch on its way here: librdkafka may then send the next one before it.
+bool WritePipeline::awaits_registration() const {
+  const auto oldest = stage_.oldest();
+  if (is_draining_ || !oldest) return false;
+  const auto refused = parts_.coordinator.refusal();
+  const bool is_fenced =
+      refused ? refused->code == ErrorCode::kFenced : parts_.coordinator.broker_epoch() < 0;
+  return is_fenced && parts_.clock.now() - *oldest < kRegistrationPatience;
 }
 
 FlushSituation WritePipeline::situation() const {

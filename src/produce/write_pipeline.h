@@ -64,6 +64,7 @@ class WritePipeline {
   void wake() { wake_.notify(); }
   Task<void> run();
   void flush_what_is_due();
+  [[nodiscard]] bool awaits_registration() const;
   void launch();
   Task<void> upload(std::shared_ptr<Flight> flight);
   void commit_ready(const std::vector<CommitOrder::Ticket>& ready);

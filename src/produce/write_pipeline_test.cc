@@ -243,6 +243,37 @@ TEST_F(WritePipelineTest, NothingIsUploadedThatWouldBeRefused) {
   EXPECT_EQ(outcomes(taken)[0].base_offset, 0);
 }
 
+TEST_F(WritePipelineTest, WhatComesWhileTheBrokerIsRegisteredAnewIsCommittedThen) {
+  coordinator_.set_refusal(Error{ErrorCode::kFenced, "the epoch has ended"});
+  auto held = stage({{0, batch_of(1)}});
+  poll();
+  clock_.advance(std::chrono::seconds(4));
+  poll();
+  EXPECT_EQ(store_.calls(), 0U);
+  coordinator_.set_refusal({});
+  clock_.advance(std::chrono::milliseconds(20));
+  poll();
+  EXPECT_EQ(outcomes(held)[0].base_offset, 0);
+}
+
+TEST_F(WritePipelineTest, ABrokerThatStaysFencedRefusesWhatWaitsForIt) {
+  coordinator_.set_refusal(Error{ErrorCode::kFenced, "the epoch has ended"});
+  auto held = stage({{0, batch_of(1)}});
+  poll();
+  clock_.advance(std::chrono::seconds(5));
+  poll();
+  EXPECT_EQ(outcomes(held)[0].error, KafkaError::kKafkaStorageError);
+  EXPECT_EQ(store_.calls(), 0U);
+}
+
+TEST_F(WritePipelineTest, ABrokerThatIsFencedAndStopsWaitsForNothing) {
+  coordinator_.set_refusal(Error{ErrorCode::kFenced, "the epoch has ended"});
+  auto held = stage({{0, batch_of(1)}});
+  poll();
+  run_task(context_, pipeline_->drain());
+  EXPECT_EQ(outcomes(held)[0].error, KafkaError::kKafkaStorageError);
+}
+
 // Whoever stops waits for no second call to a store that did not answer the first.
 TEST_F(WritePipelineTest, DrainingDoesNotRemoveWhatCouldNotBeWritten) {
   auto gate = hold_first_put(store_, Error{ErrorCode::kTimeout, "no answer"});

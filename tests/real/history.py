@@ -9,7 +9,8 @@ without effect) or unknown; `took`, the microseconds that it took. The operation
 
 start      kind: idempotent or plain (producers), reader, final (they must get everything), group:NAME (its members together)
            or watcher
-send       value NAME:PARTITION:COUNTER, with counters that grow; offset if it is ok
+send       value NAME:PARTITION:COUNTER, with counters that grow; offset if it is ok (an idempotent producer may not know it:
+           the answer was lost, and its next batch could not have been taken without this one)
 poll       offset of the first of values, which follow each other
 assign     offset that is read from now on; a group's is what it had committed, -1 for nothing
 revoke     the partition is another's now
@@ -64,6 +65,7 @@ class Partition:
     def __init__(self):
         self.values = {}  # offset: (value, line)
         self.acknowledged = {}  # offset: line
+        self.unplaced = {}  # value that was acknowledged without its offset: line
         self.told = []  # (time, end, line): at that time somebody had been told that the partition ends no earlier
         self.asked = []  # (time of the question, end, line)
 
@@ -114,6 +116,9 @@ class Checker:
         if event["is"] != "ok":
             return
         partition, offset = self.partitions[event["partition"]], event["offset"]
+        if offset < 0 and self.kinds.get(event["p"]) == "idempotent":
+            partition.unplaced[event["value"]] = line
+            return
         if offset < 0:
             self.note("no offset", f"{event['value']} was acknowledged without an offset", line)
             return
@@ -175,6 +180,7 @@ class Checker:
 
     def finish(self):
         for number, partition in sorted(self.partitions.items()):
+            self.place(number, partition)
             self.find_lost(number, partition)
             self.find_out_of_order(number, partition)
             self.find_too_low("high watermark goes back", f"partition {number} ends", partition.told, partition.asked)
@@ -200,6 +206,16 @@ class Checker:
         late = [one for one in resumed
                 if not any(commit.offset == one[1] and may_be_last(commit, one[0]) for commit in commits)]
         self.find_too_low("committed offset goes back", f"{group} partition {number} goes on", told, late)
+
+    def place(self, number, partition):
+        if not partition.unplaced:
+            return
+        places = {value: offset for offset, (value, _) in partition.values.items()}
+        for value, line in partition.unplaced.items():
+            if value in places:
+                partition.acknowledged.setdefault(places[value], line)
+            else:
+                self.note("lost write", f"{value}, acknowledged in partition {number}, was read by nobody", line)
 
     def find_lost(self, number, partition):
         highest = max((ranges[number].end() for ranges in self.read.values()), default=0)

@@ -127,6 +127,11 @@ class Planted(unittest.TestCase):
         without = send(44, "plain:0:5", -1)
         self.only("no offset", [*clean(), without], without)
 
+    def test_an_idempotent_producer_may_not_know_the_offset(self):
+        self.assertEqual(self.check([*clean(), send(44, "once:0:1", -1)]), {})
+        lost = send(44, "once:0:9", -1)
+        self.only("lost write", [*clean(), lost], lost)
+
     def test_nonmonotonic_send(self):
         old, new = send(47, "once:0:5", 4), send(48, "once:0:4", 5)
         events = [*clean(), old, new]
