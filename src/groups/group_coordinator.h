@@ -119,6 +119,7 @@ class GroupCoordinator final : public metadata::CommitListener {
   };
   enum class Missing { kIsNone, kIsMade };
   Task<Held> hold(std::string group_id, Missing missing);
+  Task<Held> find_or_claim(std::string group_id, Missing missing);
   Task<Held> claim(std::string group_id);
   Task<Held> claim_once(const std::string& group_id);
   // A group that is in memory alone: ids were handed out for it, and nobody has joined yet. Null:

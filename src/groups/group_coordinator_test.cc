@@ -1,4 +1,5 @@
 #include "groups/test_groups.h"
+#include "metadata/live_owner.h"
 
 namespace weir::groups {
 namespace {
@@ -35,6 +36,29 @@ TEST_F(GroupsTest, OldVersionsJoinWithoutAnIdOfTheirOwn) {
   ASSERT_TRUE(answer->has_value());
   EXPECT_EQ((**answer).error_code, KafkaError::kNone);
   EXPECT_TRUE((**answer).member_id.starts_with("client-"));
+}
+
+// It asks the log who the owner is while this broker stops. In the group it would wait for ever.
+TEST_F(GroupsTest, AJoinThatComesUponItsGroupAfterTheEndIsSentAway) {
+  Joined member = join_new();
+  advance(seconds(3));
+  sync(member.id, 1, {{member.id, "a"}});
+  ASSERT_EQ(state(), "Stable");
+  for (BrokerId id = 2; metadata::live_owner(*log_.image(), "g") == 1; ++id)
+    log_.apply_as(id, metadata::Heartbeat{});
+  poll();
+  log_.hold_reads();
+  auto answer = join({.version = 3});
+  for (const auto& [id, broker] : std::map(log_.image()->brokers)) {
+    if (id != 1) log_.apply(metadata::FenceBroker{.broker_id = id, .epoch = broker.epoch});
+  }
+  poll();  // and it is the owner again, and takes the group over
+  stop();
+  ASSERT_FALSE(answer->has_value());
+  log_.release_reads();
+  poll();
+  ASSERT_TRUE(answer->has_value());
+  EXPECT_EQ((**answer).error_code, KafkaError::kCoordinatorNotAvailable);
 }
 
 TEST_F(GroupsTest, FollowersWaitForTheLeadersAssignment) {

@@ -55,8 +55,17 @@ Task<KafkaError> GroupCoordinator::check_owner(std::string group_id) {
   co_return is_owner(group_id) ? KafkaError::kNone : KafkaError::kNotCoordinator;
 }
 
+// What is found after the end of this coordinator would be waited with for ever: nobody answers who
+// waits in a group any more.
 Task<GroupCoordinator::Held> GroupCoordinator::hold(std::string group_id, Missing missing) {
+  Held found{KafkaError::kCoordinatorNotAvailable, nullptr};
+  if (!is_stopped_) found = co_await find_or_claim(std::move(group_id), missing);
   if (is_stopped_) co_return Held{KafkaError::kCoordinatorNotAvailable, nullptr};
+  co_return found;
+}
+
+Task<GroupCoordinator::Held> GroupCoordinator::find_or_claim(std::string group_id,
+                                                             Missing missing) {
   KafkaError error = co_await check_owner(group_id);
   if (error != KafkaError::kNone) co_return Held{error, nullptr};
   if (GroupPtr group = held(group_id)) co_return Held{KafkaError::kNone, group};

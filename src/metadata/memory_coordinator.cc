@@ -88,6 +88,7 @@ Task<Result<CommandResult>> MemoryCoordinator::submit(Command command) {
 }
 
 Task<Status> MemoryCoordinator::catch_up() {
+  if (auto released = wait_if_reads_are_held()) co_await released->wait();
   co_return co_await run_on(executor_, [this]() -> Status {
     std::lock_guard lock(mutex_);
     if (failure_) return std::unexpected(*failure_);
@@ -147,6 +148,23 @@ std::optional<Error> MemoryCoordinator::refusal() const {
 void MemoryCoordinator::hold() {
   std::lock_guard lock(mutex_);
   held_ = true;
+}
+
+std::optional<OneShot<bool>> MemoryCoordinator::wait_if_reads_are_held() {
+  std::lock_guard lock(mutex_);
+  if (!reads_held_) return std::nullopt;
+  return reads_.emplace_back();
+}
+
+void MemoryCoordinator::hold_reads() {
+  std::lock_guard lock(mutex_);
+  reads_held_ = true;
+}
+
+void MemoryCoordinator::release_reads() {
+  std::lock_guard lock(mutex_);
+  reads_held_ = false;
+  for (OneShot<bool>& waiting : std::exchange(reads_, {})) waiting.set(true);
 }
 
 void MemoryCoordinator::release() {

@@ -12,6 +12,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace weir::metadata {
 
@@ -52,6 +53,9 @@ class MemoryCoordinator final : public Coordinator {
   // While held, submitted commands wait; release() applies them in their order.
   void hold();
   void release();
+  // The same with catch_up().
+  void hold_reads();
+  void release_reads();
   // As when a snapshot is loaded: the same state, read anew.
   void reload();
   // Commands that were submitted (not: applied directly).
@@ -68,6 +72,7 @@ class MemoryCoordinator final : public Coordinator {
   };
 
   void settle(Waiting& waiting);
+  [[nodiscard]] std::optional<OneShot<bool>> wait_if_reads_are_held();
   Result<CommandResult> apply_encoded(BrokerId broker, const Command& command);
   Applied append(RecordHeader header, const Command& command);
 
@@ -83,6 +88,8 @@ class MemoryCoordinator final : public Coordinator {
   std::optional<Error> refusal_;
   bool held_ = false;
   std::deque<Waiting> waiting_;
+  bool reads_held_ = false;
+  std::vector<OneShot<bool>> reads_;  // that wait
   std::size_t submitted_ = 0;
 };
 
