@@ -10,11 +10,19 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-// Looking at it costs money.
+// Looking at it costs money. It may show no entries for a while, though they are there.
 class CostlyLog final : public ForwardingLog {
  public:
   using ForwardingLog::ForwardingLog;
   [[nodiscard]] Duration look_interval() const override { return minutes(1); }
+  Task<Result<std::vector<LogEntry>>> read(Position after, ByteCount limit) override {
+    if (is_blind) co_return std::vector<LogEntry>();
+    co_return co_await below().read(after, limit);
+  }
+  [[nodiscard]] std::uint64_t incarnation() const override { return connections; }
+
+  bool is_blind = false;
+  std::uint64_t connections = 0;
 };
 
 class OutageTest : public CoordinatorHarness {
@@ -64,6 +72,35 @@ TEST_F(OutageTest, ItsEndIsNoticedThoughNothingWaitsForIt) {
   run_for(seconds(3));
   EXPECT_FALSE(coordinator_->refusal());
   EXPECT_TRUE(coordinator_->status());
+}
+
+// The broker knows that they are there, and the end of the log says so, too.
+TEST_F(OutageTest, AReadThatFindsNothingIsNoLostHistory) {
+  costly_.is_blind = true;
+  ++costly_.connections;
+  auto looked = run(coordinator_->catch_up());
+  ASSERT_FALSE(looked);
+  EXPECT_EQ(looked.error().code, ErrorCode::kUnavailable) << looked.error().to_string();
+  EXPECT_TRUE(looked.error().message.contains("shows nothing after"));
+  // The entries of another broker, which tail() announces.
+  LogCoordinatorOptions options{.broker_id = 2};
+  LogCoordinator other(log_, nullptr, clock_, Rng(2), context_.get_executor(),
+                       context_.get_executor(), options);
+  other.start();
+  ASSERT_TRUE(run(other.wait_registered()));
+  looked = run(coordinator_->catch_up());
+  ASSERT_FALSE(looked);
+  EXPECT_EQ(looked.error().code, ErrorCode::kUnavailable) << looked.error().to_string();
+  costly_.is_blind = false;
+  EXPECT_TRUE(run(coordinator_->catch_up()));
+  EXPECT_EQ(coordinator_->applied(), other.applied());
+  // Where nothing was in doubt.
+  ASSERT_TRUE(run(other.submit(AllocateProducerIds{})));
+  costly_.is_blind = true;
+  EXPECT_EQ(run(coordinator_->catch_up()).error().code, ErrorCode::kUnavailable);
+  costly_.is_blind = false;
+  EXPECT_TRUE(run(coordinator_->submit(AllocateProducerIds{})));
+  run(other.stop());
 }
 
 }  // namespace

@@ -95,13 +95,7 @@ Task<Status> Replayer::read_until(Position target) {
   while (position() < target) {
     Position before = position();
     WEIR_CO_CHECK(co_await read_more());
-    if (position() == before) {
-      Error error{ErrorCode::kCorrupt,
-                  fmt::format("metadata log diverged: it had an entry {} and now ends at {}",
-                              target, before)};
-      fail(error);
-      co_return std::unexpected(error);
-    }
+    if (position() == before) co_return co_await check_end(before, target);
   }
   co_return Status{};
 }
@@ -119,14 +113,29 @@ Task<Status> Replayer::verify() {
     if (entries.error().code == ErrorCode::kNotFound) co_return Status{};
     co_return std::unexpected(entries.error());
   }
-  bool same = !entries->empty() && entries->front().position == at &&
+  if (entries->empty()) co_return co_await check_end(at - 1, at);
+  bool same = entries->front().position == at &&
               (!before || HashChain::extend(*before, entries->front().bytes.bytes()) == expected);
   if (same) co_return Status{};
-  Error error{ErrorCode::kCorrupt,
-              fmt::format("metadata log diverged at position {}: {}", at,
-                          entries->empty() ? "it ends before it" : "it holds another entry there")};
+  co_return diverged(fmt::format("at position {}: it holds another entry there", at));
+}
+
+// A read that finds nothing is no proof of the end: a log in the store also answers so where it was
+// trimmed past the place that it looks at. tail() looks for the end, wherever that is by now.
+Task<Status> Replayer::check_end(Position after, Position known) {
+  WEIR_CO_TRY(const Position tail, co_await log_.tail());
+  if (tail > after) {
+    co_return weir::fail(
+        ErrorCode::kUnavailable,
+        fmt::format("the metadata log ends at {} and shows nothing after {}", tail, after));
+  }
+  co_return diverged(fmt::format("at position {}: it ends before it, at {}", known, tail));
+}
+
+Status Replayer::diverged(const std::string& how) {
+  Error error{ErrorCode::kCorrupt, "metadata log diverged " + how};
   fail(error);
-  co_return std::unexpected(error);
+  return std::unexpected(error);
 }
 
 }  // namespace weir::metadata

@@ -66,6 +66,10 @@ class Replayer {
  private:
   static constexpr ByteCount kReadBytes = 4_MiB;
 
+  // Nothing was read after `after`, but the log had the entry at `known`.
+  Task<Status> check_end(Position after, Position known);
+  Status diverged(const std::string& how);
+
   MetadataLog& log_;
   State state_;
   PublishedState readers_;

@@ -247,7 +247,13 @@ Task<Status> ObjectChain::check_mark(Position position) {
 }
 
 Task<Result<std::vector<LogEntry>>> ObjectChain::read(Position after, ByteCount limit) {
-  if (!known_ || after >= tail_) WEIR_CO_CHECK(co_await advance(Upto::kSome));
+  // Of entries that came another way (metadata/sequenced_log.h) it is known that they are there:
+  // to stop before them would say that they are not.
+  if (after > tail_) {
+    WEIR_CO_CHECK(co_await advance(Upto::kEnd));
+  } else if (!known_ || after == tail_) {
+    WEIR_CO_CHECK(co_await advance(Upto::kSome));
+  }
   if (after < trimmed_) co_return trimmed_away(after, trimmed_);
   AnswerEntries answer(limit);
   collect(answer, after + 1, tail_);

@@ -91,6 +91,21 @@ TEST_F(BehindTest, ADamagedGroupIsAnErrorWhereItCounts) {
   EXPECT_EQ(run(reader_->tail()).error().code, ErrorCode::kCorrupt);
 }
 
+// It has the entries before from the broker that appends for all: an empty answer would say that
+// the log has lost them.
+TEST_F(BehindTest, ReadsOnFarBehindTheEndThatItKnows) {
+  put_groups(900);
+  EXPECT_EQ(stored(*reader_, 899), "900:900 ");
+  EXPECT_EQ(stored(*reader_, 900), "");
+}
+
+TEST_F(BehindTest, DamageOnTheWayToWhatIsAskedForIsNoEnd) {
+  put_groups(60);
+  ASSERT_TRUE(run(memory_.put(object_log::key(object_log::kEntries, 31),
+                              Chain(Slice::copy_of("no group")), {})));
+  EXPECT_EQ(run(reader_->read(58, 1_MiB)).error().code, ErrorCode::kCorrupt);
+}
+
 // The mark comes while the groups are read.
 TEST_F(BehindTest, WhatIsDeletedWhileItIsReadDoesNotCount) {
   put_groups(60);
