@@ -24,7 +24,7 @@ AdminHttp::AdminHttp(AdminHttpParts parts)
 }
 
 Task<net::HttpResponse> AdminHttp::metrics() {
-  request_memory_.set(static_cast<std::int64_t>(parts_.request_memory.used()));
+  request_memory_.set(static_cast<std::int64_t>(parts_.request_memory()));
   is_ready_.set(parts_.readiness() ? 1 : 0);
   co_return net::HttpResponse{.status = kOk,
                               .content_type = std::string(net::kPrometheusContentType),

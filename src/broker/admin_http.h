@@ -2,8 +2,8 @@
 // serves clients; if not, the reason). Owned by main.
 #pragma once
 #include "base/error.h"
+#include "base/units.h"
 #include "net/http_server.h"
-#include "runtime/byte_budget.h"
 #include "runtime/metrics.h"
 
 #include <functional>
@@ -14,8 +14,9 @@ struct AdminHttpParts {
   Executor executor;
   Clock& clock;
   MetricsRegistry& metrics;
-  ByteBudget& request_memory;
-  // Success, or why the broker does not serve now. Called on the executor.
+  // In use by requests. Called on the executor, and so is readiness().
+  std::function<ByteCount()> request_memory;
+  // Success, or why the broker does not serve now.
   std::function<Status()> readiness;
 };
 

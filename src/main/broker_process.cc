@@ -1,6 +1,5 @@
 #include "main/broker_process.h"
 
-#include "broker/admin_http.h"
 #include "broker/kafka_handler.h"
 #include "main/sequencing.h"
 #include "main/serving.h"
@@ -93,10 +92,12 @@ metadata::MembershipOptions membership_options(const config::MetadataConfig& con
 }  // namespace
 
 struct BrokerProcess::Parts {
-  Parts(LoadedConfig loaded, std::unique_ptr<storage::ObjectStore> opened_store,
-        std::unique_ptr<Executors> threads, std::unique_ptr<SystemClock> system_clock)
+  Parts(LoadedConfig loaded, MetricsRegistry& registry,
+        std::unique_ptr<storage::ObjectStore> opened_store, std::unique_ptr<Executors> threads,
+        std::unique_ptr<SystemClock> system_clock)
       : config(std::move(loaded)),
         clock(std::move(system_clock)),
+        metrics(registry),
         executors(std::move(threads)),
         raw_store(std::move(opened_store)),
         metered_store(*raw_store, *clock, metrics),
@@ -113,7 +114,7 @@ struct BrokerProcess::Parts {
 
   LoadedConfig config;
   std::unique_ptr<SystemClock> clock;
-  MetricsRegistry metrics;
+  MetricsRegistry& metrics;
   std::unique_ptr<Executors> executors;
   std::unique_ptr<storage::ObjectStore> raw_store;
   storage::MeteredStore metered_store;
@@ -134,19 +135,22 @@ struct BrokerProcess::Parts {
   std::unique_ptr<metadata::LogCoordinator> coordinator;
   std::unique_ptr<broker::Configs> configs;
   std::unique_ptr<Serving> serving;
-  std::unique_ptr<broker::AdminHttp> admin;
   std::atomic<bool> is_serving = false;
+  std::atomic<bool> was_ready = false;
+  bool has_failed = false;  // of the coordinator's executor
   std::atomic<const metadata::LogCoordinator*> started_coordinator = nullptr;
   OneShot<Error> failure;
   TaskGroup tasks;
+  TaskGroup closing;   // of listeners and connections
   TaskGroup patience;  // with the store, of a broker that stops
 
   Status open_log();
   Status listen();
-  Status listen_http();
   [[nodiscard]] Status readiness() const;
   void make_coordinator();
   Task<void> become_ready();
+  Task<void> watch_failure();
+  void close_connections(Duration most);
   Task<void> watch_memory();
   Task<void> lose_patience();
   Task<Status> take_over();
@@ -186,6 +190,7 @@ Status BrokerProcess::Parts::listen() {
     Status started = server->start({.host = listener.bind.host, .port = listener.bind.port});
     servers.push_back(std::move(server));
     if (!started) return std::unexpected(started.error().in("listener " + listener.name));
+    listener.bind.port = servers.back()->port();
     if (listener.advertised.port == 0) listener.advertised.port = servers.back()->port();
     log::info("listener.open", {{"listener", listener.name},
                                 {"host", listener.bind.host},
@@ -193,21 +198,6 @@ Status BrokerProcess::Parts::listen() {
                                 {"advertised_host", listener.advertised.host},
                                 {"advertised_port", listener.advertised.port}});
   }
-  return {};
-}
-
-Status BrokerProcess::Parts::listen_http() {
-  if (!config.broker.http_listener) return {};
-  admin = std::make_unique<broker::AdminHttp>(
-      broker::AdminHttpParts{.executor = cores.front(),
-                             .clock = *clock,
-                             .metrics = metrics,
-                             .request_memory = memory,
-                             .readiness = [this] { return readiness(); }});
-  const config::HostPort& address = *config.broker.http_listener;
-  Status started = admin->start({.host = address.host, .port = address.port});
-  if (!started) return std::unexpected(started.error().in("http.listener"));
-  log::info("http.open", {{"host", address.host}, {"port", admin->port()}});
   return {};
 }
 
@@ -257,14 +247,13 @@ Task<void> BrokerProcess::Parts::lose_patience() {
 
 Task<void> BrokerProcess::Parts::become_ready() {
   // Nothing is written or deleted before it is known that the store belongs to the log.
-  Status begun = co_await claim->run(tasks);
-  if (begun && !tasks.stopping()) {
-    coordinator->start();
-    started_coordinator = coordinator.get();
-    begun = co_await coordinator->wait_registered();
-  }
-  if (!begun) failure.set(begun.error());
-  if (!begun || tasks.stopping()) co_return;
+  Status claimed = co_await claim->run(tasks);
+  if (!claimed) failure.set(claimed.error());
+  if (!claimed || tasks.stopping()) co_return;
+  coordinator->start();
+  started_coordinator = coordinator.get();
+  Status registered = co_await coordinator->wait_registered();
+  if (!registered || tasks.stopping()) co_return;
   serving = std::make_unique<Serving>(
       ServingParts{.config = config.broker,
                    .clock = *clock,
@@ -283,11 +272,28 @@ Task<void> BrokerProcess::Parts::become_ready() {
     log::warn("broker.start.retry", {{"error", started.error()}});
     if (!co_await tasks.sleep(*clock, kStartRetry)) co_return;
   }
+  if (has_failed) co_return;
   handler.open(serving->dispatcher());
   is_serving = true;
+  was_ready = true;
   log::info("broker.ready", {{"node_id", config.broker.node_id},
                              {"cluster_id", coordinator->image()->cluster_id},
                              {"epoch", coordinator->broker_epoch()}});
+}
+
+// Nothing that was applied may be told to anybody any more, not even to those who wait.
+Task<void> BrokerProcess::Parts::watch_failure() {
+  Error error = co_await coordinator->failed();
+  has_failed = true;
+  is_serving = false;
+  handler.close();
+  if (error.code != ErrorCode::kCancelled) close_connections(Duration::zero());
+  failure.set(std::move(error));
+}
+
+// Those that have not ended after `most` are cut off.
+void BrokerProcess::Parts::close_connections(Duration most) {
+  for (auto& server : servers) closing.spawn(executors->coordinator(), server->drain(most));
 }
 
 BrokerProcess::BrokerProcess(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -296,14 +302,15 @@ BrokerProcess::~BrokerProcess() {
   if (parts_) parts_->executors->stop();
 }
 
-Result<std::unique_ptr<BrokerProcess>> BrokerProcess::open(LoadedConfig config) {
+Result<std::unique_ptr<BrokerProcess>> BrokerProcess::open(LoadedConfig config,
+                                                           MetricsRegistry& metrics) {
   auto clock = std::make_unique<SystemClock>();
   auto executors = std::make_unique<Executors>(config.broker.connections.threads, kBlockingThreads);
   WEIR_TRY(auto store, storage::open_object_store(config.broker.object_store_url, *clock,
                                                   executors->blocking()));
   delay_store(config.broker.dev_latency, *clock, Rng(config.broker.dev_latency.seed), store);
-  auto parts = std::make_unique<Parts>(std::move(config), std::move(store), std::move(executors),
-                                       std::move(clock));
+  auto parts = std::make_unique<Parts>(std::move(config), metrics, std::move(store),
+                                       std::move(executors), std::move(clock));
   auto process = std::unique_ptr<BrokerProcess>(new BrokerProcess(std::move(parts)));
   WEIR_CHECK(process->parts_->open_log());
   return process;
@@ -311,8 +318,8 @@ Result<std::unique_ptr<BrokerProcess>> BrokerProcess::open(LoadedConfig config) 
 
 Status BrokerProcess::start() {
   WEIR_CHECK(parts_->listen());
-  WEIR_CHECK(parts_->listen_http());
   parts_->make_coordinator();
+  parts_->tasks.spawn(parts_->executors->coordinator(), parts_->watch_failure());
   parts_->tasks.spawn(parts_->executors->coordinator(), parts_->become_ready());
   parts_->tasks.spawn(parts_->executors->blocking(), parts_->watch_memory());
   return {};
@@ -320,22 +327,34 @@ Status BrokerProcess::start() {
 
 Task<Error> BrokerProcess::failed() { return parts_->failure.wait(); }
 
-Task<void> BrokerProcess::stop() {
+Status BrokerProcess::readiness() const { return parts_->readiness(); }
+bool BrokerProcess::was_ready() const { return parts_->was_ready; }
+ByteCount BrokerProcess::used_request_memory() const { return parts_->memory.used(); }
+const LoadedConfig& BrokerProcess::config() const { return parts_->config; }
+
+Task<void> BrokerProcess::stop(Manner manner) {
+  const bool in_order = manner == Manner::kInOrder;
   log::info("broker.stopping", {});
   parts_->is_serving = false;
   parts_->tasks.stop();
   if (parts_->coordinator) parts_->coordinator->hurry();
   parts_->store.stop_reads();
-  parts_->patience.spawn(parts_->executors->coordinator(), parts_->lose_patience());
+  if (in_order) {
+    parts_->patience.spawn(parts_->executors->coordinator(), parts_->lose_patience());
+  } else {
+    parts_->handler.close();
+    parts_->store.stop();
+    parts_->close_connections(Duration::zero());
+  }
   // Waits for data and for rebalances end now, so that connections can answer and close.
   if (parts_->serving) co_await parts_->serving->end_waits();
-  for (auto& server : parts_->servers) co_await server->drain(kDrainPatience);
+  if (in_order) parts_->close_connections(kDrainPatience);
+  co_await parts_->closing.join();
   co_await parts_->handler.join();
   if (parts_->serving) co_await parts_->serving->stop();
   if (parts_->coordinator) co_await parts_->coordinator->stop();
   co_await parts_->tasks.join();
   co_await parts_->log->stop();
-  if (parts_->admin) co_await parts_->admin->stop();
   parts_->patience.stop();
   co_await parts_->patience.join();
   parts_->store.stop();

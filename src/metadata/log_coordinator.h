@@ -40,6 +40,13 @@ struct LogCoordinatorOptions {
   Rng incarnations = Rng::from_entropy();
 };
 
+// Whether a broker that is built anew, from the snapshot and the log as they are then, may go on
+// after this failure: the log's history diverged, or what it answered was damaged. A newer Weir
+// that wrote to it, or another process with the same id, is still there after a start.
+[[nodiscard]] inline bool may_start_anew(const Error& failure) {
+  return failure.code == ErrorCode::kCorrupt;
+}
+
 class LogCoordinator final : public Coordinator {
  public:
   // `snapshots`: null where the log is never trimmed (tests). `blocking`: for the work of
@@ -59,6 +66,10 @@ class LogCoordinator final : public Coordinator {
   // Success: registered, and the log answers. Any thread.
   [[nodiscard]] Status status() const;
   Task<MetadataStat> stat();
+  // Until nothing can be applied any more: the reason. What was applied may then be told to nobody:
+  // of a history that diverged, positions and offsets have other values for everybody else.
+  // kCancelled after stop(). For one task, once.
+  Task<Error> failed() { return failed_.wait(); }
   // Until the broker is registered, or can never be.
   Task<Status> wait_registered();
 
@@ -131,6 +142,7 @@ class LogCoordinator final : public Coordinator {
   bool raising_ = false;  // the metadata level
   Notifier unregistered_;
   Notifier registered_;
+  OneShot<Error> failed_;
   std::atomic<bool> loaded_ = false;
 
   bool snapshot_loaded_ = false;

@@ -358,6 +358,9 @@ TEST_F(LogCoordinatorTest, AnotherProcessWithTheSameIdEndsTheFirst) {
   run_for(seconds(10));
   EXPECT_TRUE(second.status());
   EXPECT_TRUE(run(second.submit(Heartbeat{})));
+  const Error failed = run(first.failed());
+  EXPECT_EQ(failed.code, ErrorCode::kFenced);
+  EXPECT_FALSE(may_start_anew(failed));
 }
 
 // It would replace the process that was started in its place, and be gone then itself.
@@ -400,7 +403,9 @@ TEST_F(LogCoordinatorTest, ALogThatWentBackIsFoundByTheNextAppend) {
   EXPECT_EQ(coordinator.status().error().code, ErrorCode::kCorrupt);
   EXPECT_EQ(run(coordinator.submit(Heartbeat{})).error().code, ErrorCode::kCorrupt);
   EXPECT_EQ(run(coordinator.catch_up()).error().code, ErrorCode::kCorrupt);
-  EXPECT_NE(coordinator.image()->topic("orders"), nullptr);  // reads go on
+  const Error failed = run(coordinator.failed());
+  EXPECT_NE(failed.message.find("diverged at position"), std::string::npos);
+  EXPECT_TRUE(may_start_anew(failed));
 }
 
 TEST_F(LogCoordinatorTest, ALogThatWentBackIsFoundWithoutAppending) {
@@ -493,6 +498,7 @@ TEST_F(LogCoordinatorTest, ALogOfANewerVersionStopsTheBroker) {
   run_until([&] { return !coordinator.status(); });
   EXPECT_EQ(coordinator.status().error().code, ErrorCode::kInvalid);
   EXPECT_NE(coordinator.status().error().message.find("newer"), std::string::npos);
+  EXPECT_FALSE(may_start_anew(run(coordinator.failed())));
 }
 
 TEST_F(LogCoordinatorTest, ListenersHearOfACommitBeforeItsSubmitter) {

@@ -128,6 +128,15 @@ class RestoresAreNoticed final : public Checker {
         fmt::format("broker {}", broker),
         fmt::format("broker {} goes on with a log that was restored to an older state", broker));
   }
+  void on_divergence(BrokerId broker, const std::string& why, bool was_restored) override {
+    if (was_restored) return;
+    violate(fmt::format("broker {}", broker),
+            fmt::format("broker {} fails, and nobody put the log back: {}", broker, why));
+  }
+  void on_answer_of_lost_history(BrokerId broker) override {
+    violate(fmt::format("broker {}", broker),
+            fmt::format("broker {} answers from a history that it knows is lost", broker));
+  }
 };
 
 }  // namespace

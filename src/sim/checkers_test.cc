@@ -42,6 +42,7 @@ TEST(CheckersTest, AGoodHistoryOfRecordsHasNoViolations) {
               checker.on_latest(kHere, 1, 0);     // asked before it was acknowledged
               checker.on_latest(kHere, 2, 1);
               checker.on_damage_told(kHere, 0, true);
+              checker.on_divergence(1, "position 7", true);
             }),
             Names());
 }
@@ -243,6 +244,9 @@ TEST(CheckersTest, WhatIsWrongWithBrokers) {
        {"a commit wakes the fetches that wait for it"}},
       {[](Checker& c) { c.on_stuck("", "nothing goes on"); }, {"liveness"}},
       {[](Checker& c) { c.on_restore_unnoticed(1); }, {"a log that went back is noticed"}},
+      {[](Checker& c) { c.on_divergence(1, "position 7", false); },
+       {"a log that went back is noticed"}},
+      {[](Checker& c) { c.on_answer_of_lost_history(1); }, {"a log that went back is noticed"}},
   });
 }
 

@@ -54,7 +54,13 @@ class ClusterRun {
   void restart_nodes();
   void read_everything();
   void judge_objects();
+  // restoring.cc
   void restore_log();
+  void start_lost_clients();
+  void stop_lost_clients();
+  void put_back(metadata::MemoryLog::Image backup, metadata::Position tail);
+  void work_on();
+  Task<void> compare_brokers();
   // False: something of it runs on, so that nothing may be destroyed.
   bool end();
 
@@ -68,6 +74,7 @@ class ClusterRun {
   [[nodiscard]] bool are_nodes_ready() const;
   [[nodiscard]] bool has_read_all(const std::string& group) const;
   void report_unwell();
+  [[nodiscard]] std::vector<Violation> violations() const;
 
   SimulationOptions options_;
   World world_;
@@ -94,6 +101,8 @@ class ClusterRun {
   std::vector<std::unique_ptr<SeldomClient>> seldom_;
   std::vector<std::unique_ptr<Admin>> admins_;
   std::optional<Probe> probe_;
+  std::optional<History> lost_;   // by clients, of entries that the log loses; not judged
+  std::optional<History> after_;  // the log went back
   bool has_ended_ = false;
 };
 

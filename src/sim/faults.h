@@ -63,6 +63,7 @@ struct Weather {
   std::map<BrokerId, Cut> cuts;
   bool had_damage = false;  // the store may have answered with damaged bytes
   bool had_far_clocks = false;
+  bool had_faults = false;  // and reads that are answered now may have failed
 
   [[nodiscard]] Cut cut(BrokerId broker) const {
     auto found = cuts.find(broker);

@@ -43,7 +43,7 @@ void GroupWitness::see_commit(const metadata::RecordHeader& header,
   group.had_members = true;
   group.state_time = header.time;
   for (const auto& member : commit.members)
-    history_.tell([&](Checker& checker) { checker.on_member(member.id, group.life); });
+    history_->tell([&](Checker& checker) { checker.on_member(member.id, group.life); });
 }
 
 void GroupWitness::see_offsets(const metadata::OffsetCommit& commit,
@@ -83,7 +83,7 @@ void GroupWitness::see_deleted(TimestampMs now, const std::string& name,
   const Expiry expiry{
       .group = name, .has_members = group.has_members, .early_ms = end_of(group, at->second) - now};
   group.offsets.erase(at);
-  history_.tell([&](Checker& checker) { checker.on_expired(expiry); });
+  history_->tell([&](Checker& checker) { checker.on_expired(expiry); });
 }
 
 void GroupWitness::see_group_deleted(TimestampMs now, const std::string& name) {
@@ -102,7 +102,7 @@ void GroupWitness::judge_end(TimestampMs now) {
     const std::string why =
         group.has_members ? "its members went long ago"
                           : fmt::format("its {} offsets are past their time", group.offsets.size());
-    history_.tell([&](Checker& checker) { checker.on_left_group(name, why); });
+    history_->tell([&](Checker& checker) { checker.on_left_group(name, why); });
   }
 }
 

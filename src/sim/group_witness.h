@@ -13,7 +13,7 @@ class GroupWitness {
  public:
   // `retention`: offsets last at least so long, by the clocks of the brokers.
   GroupWitness(History& history, Duration retention)
-      : history_(history),
+      : history_(&history),
         retention_ms_(std::chrono::duration_cast<std::chrono::milliseconds>(retention).count()) {}
 
   // A command that was applied, with its result.
@@ -43,8 +43,8 @@ class GroupWitness {
                           const metadata::CommandResult& result);
   [[nodiscard]] TimestampMs end_of(const Group& group, const Times& offset) const;
 
-  History& history_;
-  const std::int64_t retention_ms_;
+  History* history_;
+  std::int64_t retention_ms_;
   std::uint64_t lives_ = 0;
   std::map<std::string, Group> groups_;
 };

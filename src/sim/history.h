@@ -151,6 +151,10 @@ class Checker {
   virtual void on_stuck(const std::string& /*subject*/, const std::string& /*what*/) {}
   // The log was restored to an older state, and the broker goes on.
   virtual void on_restore_unnoticed(BrokerId) {}
+  // A broker found that the log holds another history than it read. `was_restored`: it may.
+  virtual void on_divergence(BrokerId, const std::string& /*why*/, bool /*was_restored*/) {}
+  // A client got an answer from a broker that had known for a while that its history is lost.
+  virtual void on_answer_of_lost_history(BrokerId) {}
   // The end: everything that can be read was read, from the log start to the high watermark.
   virtual void on_end() {}
 

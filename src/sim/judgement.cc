@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 namespace weir::sim {
 namespace {
 
@@ -13,6 +11,12 @@ using std::chrono::seconds;
 
 // By virtual time: a fenced broker needs its session, a retry its pause.
 constexpr Duration kHealing = std::chrono::minutes(3);
+
+// Of a node that is not ready. Between two processes it has none.
+std::string trouble_of(const SimNode& node) {
+  const auto process = node.process();
+  return process && process->failure() ? process->failure()->to_string() : node.state();
+}
 
 }  // namespace
 
@@ -27,12 +31,15 @@ bool ClusterRun::has_read_all(const std::string& group) const {
   });
 }
 
-// As whatever looks after processes does when one can never serve again: a registration of an older
-// process may have come late and taken its place.
+// As whatever looks after processes does when one has ended because it can never serve again: a
+// registration of an older process may have come late and taken its place. What may start anew does
+// so by itself.
 void ClusterRun::restart_failed() {
   for (auto& node : nodes_) {
-    if (node->process() && node->process()->failure()) node->stop();
-    if (!node->process()) node->start();
+    const auto process = node->process();
+    const auto failure = process ? process->failure() : std::nullopt;
+    if (failure && !metadata::may_start_anew(*failure)) node->stop();
+    if (!node->is_wanted()) node->start();
   }
 }
 
@@ -40,7 +47,8 @@ void ClusterRun::heal() {
   weather_ = {.faults = no_faults(),
               .cuts = {},
               .had_damage = weather_.had_damage,
-              .had_far_clocks = weather_.had_far_clocks};
+              .had_far_clocks = weather_.had_far_clocks,
+              .had_faults = weather_.had_faults};
   for (auto& node : nodes_) node->machine().resume();
   MonoTime next_look = world_.now();
   for (auto& member : members_) member->calm_down();
@@ -68,10 +76,8 @@ void ClusterRun::report_unwell() {
   }
   for (auto& node : nodes_) {
     if (node->process() && node->process()->ready()) continue;
-    stuck("", fmt::format("node {} is not ready after the faults: {}", node->id(),
-                          node->process() && node->process()->failure()
-                              ? node->process()->failure()->to_string()
-                              : "no reason"));
+    stuck("",
+          fmt::format("node {} is not ready after the faults: {}", node->id(), trouble_of(*node)));
   }
   for (const std::string& group : groups_) {
     if (has_read_all(group)) continue;
@@ -106,6 +112,7 @@ void ClusterRun::stop_clients() {
   if (!ended) stuck("", "a client does not end");
   // Connections are closed, and what they waited for is over.
   world_.run_until([] { return false; }, seconds(15));
+  weather_.had_faults = false;
   look_at_memory(true);
 }
 
@@ -126,9 +133,8 @@ void ClusterRun::restart_nodes() {
     const bool is_ready =
         wait_for(kHealing, [&] { return node->process() && node->process()->ready(); });
     if (!is_ready) {
-      stuck("", fmt::format("node {} is not ready after a restart: {}", node->id(),
-                            node->process()->failure() ? node->process()->failure()->to_string()
-                                                       : node->state()));
+      stuck("",
+            fmt::format("node {} is not ready after a restart: {}", node->id(), trouble_of(*node)));
     }
   }
 }
@@ -160,51 +166,15 @@ void ClusterRun::judge_objects() {
   wait_for(kHealing, [&] { return judging_.running() == 0; });
 }
 
-// A backup of the log is put in its place, as an operator might. Brokers that run must stop.
-void ClusterRun::restore_log() {
-  constexpr std::uint64_t kSeldom = 4;
-  if (rng_.below(kSeldom) != 0 || !are_nodes_ready()) return;
-  metadata::MemoryLog::Image backup = log_.image();
-  const std::size_t least = 5;
-  const std::size_t lost = 1 + rng_.below(least);
-  if (backup.entries.size() < lost + 1) return;
-  backup.entries.resize(backup.entries.size() - lost);
-  const auto tail = backup.trimmed + static_cast<metadata::Position>(backup.entries.size());
-  if (backup.snapshot.position > tail) return;
-  // Whoever has not seen what is lost has nothing to notice.
-  std::set<BrokerId> ahead;
-  for (auto& node : nodes_) {
-    if (node->process()->coordinator().applied() > tail) ahead.insert(node->id());
-  }
-  witness_.look_away();
-  world_.tell("", [&] { return fmt::format("the log returns to position {}", tail); });
-  log_.restore(std::move(backup));
-  // One that starts anew takes the log as it is, and appends other entries to it.
-  const bool is_joined = options_.brokers > 1 && rng_.below(2) == 0;
-  if (is_joined) {
-    nodes_.front()->kill();
-    nodes_.front()->start();
-  }
-  const auto has_stopped = [&](const auto& node) {
-    const bool is_new = is_joined && node == nodes_.front();
-    if (is_new || !ahead.contains(node->id())) return true;
-    Status status = node->process()->coordinator().status();
-    return !status && status.error().code == ErrorCode::kCorrupt;
-  };
-  wait_for(seconds(60), [&] { return std::ranges::all_of(nodes_, has_stopped); });
-  for (auto& node : nodes_) {
-    if (has_stopped(node)) continue;
-    history_.tell([&](Checker& checker) { checker.on_restore_unnoticed(node->id()); });
-  }
-}
-
 bool ClusterRun::end() {
   watching_.stop();
   wait_for(kHealing, [&] { return watching_.running() == 0; });
   for (auto& node : nodes_) node->stop();
   late_.stop();
   if (probe_) probe_->stop();
+  for (auto& producer : producers_) producer->stop();
   for (auto& consumer : consumers_) consumer->stop();
+  for (auto& admin : admins_) admin->stop();
   const bool ended = wait_for(kHealing, [&] {
     const auto is_done = [](const auto& client) { return client->done(); };
     return late_.running() + judging_.running() + watching_.running() == 0 &&

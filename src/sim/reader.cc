@@ -82,6 +82,11 @@ bool Reader::take(Link& link, std::int32_t topic,
       checker.on_damage_told(where, position.next, parts_.weather.had_damage);
     });
   }
+  if (partition.error_code == KafkaError::kKafkaStorageError) {
+    parts_.history.tell([&](Checker& checker) {
+      checker.on_damage_told(where, position.next, parts_.weather.had_faults);
+    });
+  }
   if (partition.error_code != KafkaError::kNone) return false;
   position.high_watermark = std::max(position.high_watermark, partition.high_watermark);
   parts_.history.tell([&](Checker& checker) {

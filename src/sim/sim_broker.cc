@@ -45,7 +45,8 @@ metadata::LogCoordinatorOptions coordinator_options(const config::BrokerConfig& 
 
 }  // namespace
 
-ServerConnection::ServerConnection(Executor executor) : executor_(std::move(executor)) {
+ServerConnection::ServerConnection(Executor executor, std::function<void()> on_answer)
+    : executor_(std::move(executor)), on_answer_(std::move(on_answer)) {
   client_.listener = "PLAINTEXT";
   client_.peer_address = "127.0.0.1";
 }
@@ -81,6 +82,7 @@ Task<void> ServerConnection::run() {
 Task<void> ServerConnection::deliver(broker::PendingAnswer pending, Reply reply) {
   auto answer = co_await pending.wait();
   if (closed_.stop_requested()) co_return;
+  on_answer_();
   if (!answer) {
     reply.set(std::unexpected(answer.error()));
   } else if (*answer) {
@@ -105,7 +107,8 @@ std::string ServerConnection::state() const {
 }
 
 SimProcess::SimProcess(Outside outside, std::uint64_t number, Machine& machine,
-                       config::BrokerLayers layers, config::BrokerConfig config, NodeLimits limits)
+                       config::BrokerLayers layers, config::BrokerConfig config, NodeLimits limits,
+                       std::function<void(const Error&)> on_failed)
     : outside_(outside),
       machine_(machine),
       layers_(std::move(layers)),
@@ -119,7 +122,8 @@ SimProcess::SimProcess(Outside outside, std::uint64_t number, Machine& machine,
       log_(store_log_ ? store_log_->log() : shared_log_),
       snapshots_(store_, log_),
       claim_(log_, store_, {.log = "simulated", .store = "simulated"}, machine.clock(),
-             outside.world.fork()) {
+             outside.world.fork()),
+      on_failed_(std::move(on_failed)) {
   if (limits.offsets_retention_ms)
     config_.groups.offsets_retention_ms = *limits.offsets_retention_ms;
   coordinator_ = std::make_unique<metadata::LogCoordinator>(
@@ -134,16 +138,41 @@ SimProcess::SimProcess(Outside outside, std::uint64_t number, Machine& machine,
 
 SimProcess::~SimProcess() = default;
 
-void SimProcess::start() { tasks_.spawn(machine_.executor(), run()); }
+void SimProcess::start() {
+  tasks_.spawn(machine_.executor(), watch_failure());
+  tasks_.spawn(machine_.executor(), run());
+}
+
+// As src/main/broker_process.cc does.
+Task<void> SimProcess::watch_failure() {
+  Error error = co_await coordinator_->failed();
+  is_ready_ = false;
+  if (error.code == ErrorCode::kCancelled) co_return;
+  failure_ = error;
+  for (auto& connection : connections_) connection->close();
+  on_failed_(error);
+}
+
+void SimProcess::look_at_answer() {
+  const Status status = coordinator_->status();
+  if (status || status.error().code != ErrorCode::kCorrupt) return;
+  // Of a log that damages what it answers: it is read again.
+  if (status.error().message.starts_with("the metadata log is down")) return;
+  const MonoTime now = outside_.world.now();
+  if (!known_lost_) known_lost_ = now;
+  if (now > *known_lost_) outside_.witness.answered_from_lost_history(config_.node_id);
+}
 
 Task<void> SimProcess::run() {
-  Status begun = co_await claim_.run(tasks_);
-  if (begun && !tasks_.stopping()) {
-    coordinator_->start();
-    begun = co_await coordinator_->wait_registered();
+  Status claimed = co_await claim_.run(tasks_);
+  if (tasks_.stopping()) co_return;
+  if (!claimed) {
+    failure_ = claimed.error();
+    co_return;
   }
-  if (!begun) failure_ = begun.error();
-  if (!begun || tasks_.stopping()) co_return;
+  coordinator_->start();
+  Status registered = co_await coordinator_->wait_registered();
+  if (!registered || tasks_.stopping()) co_return;
   serving_ = std::make_unique<Serving>(
       ServingParts{.config = config_,
                    .clock = machine_.clock(),
@@ -160,19 +189,13 @@ Task<void> SimProcess::run() {
     if (co_await serving_->start()) break;
     co_await tasks_.sleep(machine_.clock(), milliseconds(500));
   }
-  is_ready_ = !tasks_.stopping();
-}
-
-std::optional<Error> SimProcess::failure() const {
-  if (failure_) return failure_;
-  Status status = coordinator_->status();
-  if (!status && status.error().code == ErrorCode::kFenced) return status.error();
-  return std::nullopt;
+  is_ready_ = !tasks_.stopping() && !failure_;
 }
 
 std::shared_ptr<ServerConnection> SimProcess::connect() {
   if (!is_ready_) return nullptr;
-  return connections_.emplace_back(std::make_shared<ServerConnection>(machine_.executor()));
+  return connections_.emplace_back(
+      std::make_shared<ServerConnection>(machine_.executor(), [this] { look_at_answer(); }));
 }
 
 void SimProcess::cut() {
@@ -196,6 +219,7 @@ Task<void> SimProcess::end() {
   step_ = "ends waits";
   coordinator_->hurry();
   store_.stop_reads();
+  if (failure_) store_.stop();
   if (serving_) co_await serving_->end_waits();
   step_ = "closes connections";
   for (auto& connection : connections_) {
@@ -233,31 +257,62 @@ SimNode::SimNode(Outside outside, BrokerId id, std::vector<std::string> sets, No
       machine_(outside.world.add_machine(
           rate, static_cast<std::int64_t>(outside.world.fork().below(2000)) - 1000)),
       sets_(std::move(sets)),
-      limits_(limits) {
+      limits_(limits),
+      rng_(outside.world.fork()),
+      rests_(milliseconds(500), std::chrono::seconds(30)) {
   sets_.push_back(fmt::format("node.id={}", id));
 }
 
 void SimNode::start() {
+  is_wanted_ = true;
+  if (!process_) launch();
+}
+
+void SimNode::launch() {
   auto settings = checked(config::merge_sources({.file = {}, .environment = {}, .sets = sets_}));
   auto layers = checked(config::make_layers(std::move(settings), kMachine));
   auto config = checked(config::make_broker_config(layers, kMachine, config::Permissions{true}));
   constexpr std::uint64_t kProcesses = 1'000'000;  // of one node, at most
   const std::uint64_t number = static_cast<std::uint64_t>(id_) * kProcesses + ++processes_;
   outside_.world.tell("", [&] { return fmt::format("broker {} starts, process {}", id_, number); });
-  process_ = std::make_shared<SimProcess>(outside_, number, machine_, std::move(layers),
-                                          std::move(config), limits_);
+  process_ = std::make_shared<SimProcess>(
+      outside_, number, machine_, std::move(layers), std::move(config), limits_,
+      [this, number](const Error& error) { on_failed(number, error); });
+  number_ = number;
   process_->start();
 }
 
+void SimNode::on_failed(std::uint64_t number, const Error& error) {
+  if (!metadata::may_start_anew(error)) return;
+  outside_.witness.diverged(id_, error);
+  if (process_ && number == number_) starting_.spawn(machine_.executor(), start_anew(process_));
+}
+
+// As src/main/run_broker.cc does.
+Task<void> SimNode::start_anew(std::shared_ptr<SimProcess> failed) {
+  if (process_ != failed) co_return;
+  end_process();
+  const MonoTime rested = machine_.clock().now() + rests_.next(rng_);
+  while (is_wanted_ && !process_ && (!failed->ended() || machine_.clock().now() < rested))
+    co_await machine_.clock().sleep(milliseconds(50));
+  if (is_wanted_ && !process_) launch();
+}
+
 void SimNode::kill() {
+  is_wanted_ = false;
   if (!process_) return;
   outside_.world.note("kill", static_cast<std::uint64_t>(id_));
   outside_.world.tell("", [&] { return fmt::format("broker {} is killed", id_); });
   process_->cut();
-  stop();
+  end_process();
 }
 
 void SimNode::stop() {
+  is_wanted_ = false;
+  end_process();
+}
+
+void SimNode::end_process() {
   if (!process_) return;
   process_->stop();
   ending_.push_back(std::exchange(process_, nullptr));
@@ -282,7 +337,7 @@ std::string SimNode::state() const {
 
 bool SimNode::quiet() {
   std::erase_if(ending_, [](const auto& process) { return process->ended(); });
-  return ending_.empty() && !process_;
+  return ending_.empty() && !process_ && starting_.running() == 0;
 }
 
 }  // namespace weir::sim

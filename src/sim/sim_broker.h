@@ -6,11 +6,13 @@
 #include "main/serving.h"
 #include "metadata/log_coordinator.h"
 #include "metadata/store_claim.h"
+#include "runtime/backoff.h"
 #include "sim/sim_log.h"
 #include "sim/sim_store.h"
 #include "sim/store_log.h"
 #include "storage/retrying_store.h"
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <vector>
@@ -30,7 +32,8 @@ class ServerConnection {
  public:
   using Reply = OneShot<Result<Slice>>;
 
-  explicit ServerConnection(Executor executor);
+  // `on_answer`: told of every answer that a client is about to get.
+  ServerConnection(Executor executor, std::function<void()> on_answer);
   // Sets `reply` to the answer's frame without its size.
   void send(broker::Dispatcher& dispatcher, Slice frame, Reply reply);
   // All that wait for an answer get kUnavailable.
@@ -49,6 +52,7 @@ class ServerConnection {
   Task<void> deliver(broker::PendingAnswer answer, Reply reply);
 
   Executor executor_;
+  std::function<void()> on_answer_;
   broker::ClientConnection client_;
   std::stop_source closed_;
   std::vector<Sent> queue_;
@@ -60,14 +64,16 @@ class ServerConnection {
 
 class SimProcess {
  public:
+  // `on_failed`: called once, when it can never serve again and has closed its connections.
   SimProcess(Outside outside, std::uint64_t number, Machine& machine, config::BrokerLayers layers,
-             config::BrokerConfig config, NodeLimits limits);
+             config::BrokerConfig config, NodeLimits limits,
+             std::function<void(const Error&)> on_failed);
   ~SimProcess();
 
   void start();
   [[nodiscard]] bool ready() const { return is_ready_; }
   // Why it can never serve again.
-  [[nodiscard]] std::optional<Error> failure() const;
+  [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
   // Null while it is not ready.
   std::shared_ptr<ServerConnection> connect();
   [[nodiscard]] broker::Dispatcher& dispatcher() { return serving_->dispatcher(); }
@@ -82,6 +88,8 @@ class SimProcess {
 
  private:
   Task<void> run();
+  Task<void> watch_failure();
+  void look_at_answer();
   Task<void> end();
 
   Outside outside_;
@@ -101,7 +109,9 @@ class SimProcess {
   std::unique_ptr<broker::Configs> configs_;
   std::unique_ptr<Serving> serving_;
   std::vector<std::shared_ptr<ServerConnection>> connections_;
+  std::function<void(const Error&)> on_failed_;
   std::optional<Error> failure_;
+  std::optional<MonoTime> known_lost_;  // its history, by the first answer after
   bool is_ready_ = false;
   bool has_ended_ = false;
   std::string step_ = "starts";
@@ -114,9 +124,12 @@ class SimNode {
   SimNode(Outside outside, BrokerId id, std::vector<std::string> sets, NodeLimits limits,
           double rate);
 
+  // From then on, until kill() or stop(), there is a process: one whose history is lost ends, and
+  // the node starts another.
   void start();
   void kill();
   void stop();
+  [[nodiscard]] bool is_wanted() const { return is_wanted_; }
   [[nodiscard]] BrokerId id() const { return id_; }
   [[nodiscard]] Machine& machine() { return machine_; }
   // Null while there is none.
@@ -127,14 +140,24 @@ class SimNode {
   [[nodiscard]] std::string state() const;
 
  private:
+  void launch();
+  void end_process();
+  void on_failed(std::uint64_t number, const Error& error);
+  Task<void> start_anew(std::shared_ptr<SimProcess> failed);
+
   Outside outside_;
   BrokerId id_;
   Machine& machine_;
   std::vector<std::string> sets_;
   NodeLimits limits_;
+  Rng rng_;
+  Backoff rests_;  // as those of src/main/run_broker.cc
+  bool is_wanted_ = false;
   std::uint64_t processes_ = 0;  // there were so far
+  std::uint64_t number_ = 0;     // of process_
   std::shared_ptr<SimProcess> process_;
   std::vector<std::shared_ptr<SimProcess>> ending_;
+  TaskGroup starting_;
 };
 
 }  // namespace weir::sim

@@ -119,6 +119,7 @@ void ClusterRun::spoil() {
   }
   const CallFaults& get = weather_.faults.get;
   weather_.had_damage = get.damaged > 0 || get.cut_short > 0;
+  weather_.had_faults = true;
   spoiler_->start();
   watching_.spawn(nature_.executor(), look_at_states());
   if (snapshots_) watching_.spawn(nature_.executor(), look_at_snapshots());
@@ -151,6 +152,15 @@ Task<void> ClusterRun::look_at_snapshots() {
   }
 }
 
+std::vector<Violation> ClusterRun::violations() const {
+  std::vector<Violation> all = history_.violations();
+  if (after_) {
+    const std::vector<Violation> more = after_->violations();
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
 SimulationResult ClusterRun::run() {
   if (begin()) {
     add_clients();
@@ -165,7 +175,7 @@ SimulationResult ClusterRun::run() {
   }
   has_ended_ = end();
   SimulationResult result{
-      .violations = history_.violations(),
+      .violations = violations(),
       .hash = world_.hash(),
       .events = world_.events(),
       .acknowledged = history_.acknowledged,

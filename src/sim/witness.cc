@@ -33,22 +33,29 @@ Task<void> Witness::entry(metadata::LogEntry entry) {
   auto applied = state_.apply(entry);
   if (!record || !applied) {
     const std::string error = (record ? applied.error() : record.error()).to_string();
-    history_.tell([&](Checker& checker) { checker.on_stuck("log", error); });
+    history_->tell([&](Checker& checker) { checker.on_stuck("log", error); });
     looks_ = false;
     co_return;
   }
   // A log that went back has other entries from here on.
   seen_.resize(static_cast<std::size_t>(state_.position() - 1));
   seen_.push_back(world_.now());
-  history_.tell([&](Checker& checker) { checker.on_state(state_.position(), state_.hash()); });
+  entries_.push_back(std::move(entry));
+  history_->tell([&](Checker& checker) { checker.on_state(state_.position(), state_.hash()); });
   tell_of_entry(*record, *applied);
+  see_groups(*record, *applied);
   if (applied->outcome != metadata::Applied::Outcome::kApplied) co_return;
   for (std::size_t i = 0; i < record->commands.size(); ++i) {
     const auto* commit = std::get_if<metadata::CommitObject>(&record->commands[i]);
     const bool stands = applied->results[i].error == kafka::KafkaError::kNone;
-    groups_.see(record->header, record->commands[i], applied->results[i]);
     if (commit != nullptr && stands) co_await see_commit(*commit);
   }
+}
+
+void Witness::see_groups(const metadata::Record& record, const metadata::Applied& applied) {
+  if (applied.outcome != metadata::Applied::Outcome::kApplied) return;
+  for (std::size_t i = 0; i < record.commands.size(); ++i)
+    groups_.see(record.header, record.commands[i], applied.results[i]);
 }
 
 void Witness::tell_of_entry(const metadata::Record& record, const metadata::Applied& applied) {
@@ -97,7 +104,7 @@ Task<void> Witness::see_commit(const metadata::CommitObject& command) {
   const storage::ObjectKey key = key_of(command.object);
   const bool is_stored = (co_await store_.head(key)).has_value();
   objects_[key].was_committed = true;
-  history_.tell([&](Checker& checker) { checker.on_object_committed(key, is_stored); });
+  history_->tell([&](Checker& checker) { checker.on_object_committed(key, is_stored); });
 }
 
 void Witness::stored(const storage::ObjectKey& key, std::uint64_t process) {
@@ -129,8 +136,8 @@ Task<void> Witness::removing(std::vector<storage::ObjectKey> keys, std::uint64_t
                           .unneeded_for = unneeded,
                           .delete_grace = options_.delete_grace / 10 * 9};
     world_.tell(key, [&] { return fmt::format("process {} removes {}", process, key); });
-    history_.tell([&](Checker& checker) { checker.on_object_removed(removal); });
-    ++history_.deleted;
+    history_->tell([&](Checker& checker) { checker.on_object_removed(removal); });
+    ++history_->deleted;
   }
 }
 
@@ -156,6 +163,30 @@ Offset Witness::committed(const std::string& group, const Where& where) const {
   return offset == nullptr ? kNoOffset : offset->offset;
 }
 
+void Witness::begin_anew(metadata::Position tail, History& history) {
+  entries_.resize(static_cast<std::size_t>(tail));
+  state_ = {};
+  groups_ = GroupWitness(history, options_.offsets_retention);
+  for (const metadata::LogEntry& entry : entries_) {
+    auto record = metadata::decode_record(entry.bytes);
+    auto applied = state_.apply(entry);
+    if (record && applied) see_groups(*record, *applied);
+  }
+  history_ = &history;
+  was_restored_ = true;
+  looks_ = true;
+}
+
+void Witness::diverged(BrokerId broker, const Error& why) {
+  world_.tell("", [&] { return fmt::format("broker {} fails: {}", broker, why.to_string()); });
+  history_->tell(
+      [&](Checker& checker) { checker.on_divergence(broker, why.to_string(), was_restored_); });
+}
+
+void Witness::answered_from_lost_history(BrokerId broker) {
+  history_->tell([&](Checker& checker) { checker.on_answer_of_lost_history(broker); });
+}
+
 Task<void> Witness::judge_end() {
   co_await read_extents();
   co_await look_for_left_objects();
@@ -178,12 +209,12 @@ Task<void> Witness::read_extents() {
       auto bytes =
           co_await store_.get_range(key, {.from = extent.byte_offset, .count = extent.byte_length});
       const std::string error = read_through(extent, bytes);
-      history_.tell([&](Checker& checker) { checker.on_extent(key, error); });
+      history_->tell([&](Checker& checker) { checker.on_extent(key, error); });
     }
   }
   state_.tables().objects.objects().for_each(
       [&](const metadata::ObjectId& id, const metadata::ObjectState& object) {
-        history_.tell([&](Checker& checker) {
+        history_->tell([&](Checker& checker) {
           checker.on_references(key_of(id), object.live_extents, references[id]);
         });
       });
@@ -217,7 +248,7 @@ Task<void> Witness::look_for_left_objects() {
       if (!is_due && !is_orphan) continue;
       const char* why =
           is_due ? "its last extent went long ago" : "an orphan of an epoch that is over";
-      history_.tell([&](Checker& checker) { checker.on_left_object(info.key, why); });
+      history_->tell([&](Checker& checker) { checker.on_left_object(info.key, why); });
     }
   }
 }

@@ -28,7 +28,7 @@ class Witness {
           WitnessOptions options)
       : world_(world),
         weather_(weather),
-        history_(history),
+        history_(&history),
         store_(store),
         options_(options),
         groups_(history, options.offsets_retention) {}
@@ -39,8 +39,12 @@ class Witness {
   void stored(const storage::ObjectKey& key, std::uint64_t process);
   // Before they are removed.
   Task<void> removing(std::vector<storage::ObjectKey> keys, std::uint64_t process);
-  // Nothing is judged any more: the log returns to an older state.
-  void look_away() { looks_ = false; }
+  // The log returns to the state in which it ended at `tail`. What is seen from now on is told to
+  // `history`.
+  void begin_anew(metadata::Position tail, History& history);
+  // A broker finds that the log holds another history than it read.
+  void diverged(BrokerId broker, const Error& why);
+  void answered_from_lost_history(BrokerId broker);
 
   // At the end: extents, references, what is left in the store, and of groups.
   Task<void> judge_end();
@@ -60,6 +64,7 @@ class Witness {
   Task<void> read_extents();
   Task<void> look_for_left_objects();
   void tell_of_entry(const metadata::Record& record, const metadata::Applied& applied);
+  void see_groups(const metadata::Record& record, const metadata::Applied& applied);
   void tell_of(const TopicId& topic, PartitionIndex partition,
                const std::function<std::string()>& text);
   [[nodiscard]] const metadata::TopicState* topic(std::int32_t number) const;
@@ -69,12 +74,14 @@ class Witness {
 
   World& world_;
   const Weather& weather_;
-  History& history_;
+  History* history_;
   storage::ObjectStore& store_;
   const WitnessOptions options_;
   std::vector<MonoTime> seen_;  // when the entries came, from the first on
   bool looks_ = true;
+  bool was_restored_ = false;
   metadata::State state_;
+  std::vector<metadata::LogEntry> entries_;  // all of them
   std::map<storage::ObjectKey, Object> objects_;
   GroupWitness groups_;
 };

@@ -21,10 +21,10 @@ CONSUMER = ("reconnect.backoff.max.ms=500", "session.timeout.ms=6000")
 class Flow:
     """Who got something done lately: {(client, partition): how often}."""
 
-    def __init__(self, groups):
+    def __init__(self, groups, partitions=PARTITIONS):
         self.tail = Tail([client.out for clients in groups.values() for client in clients])
         self.name = {client.name: name for name, clients in groups.items() for client in clients}
-        self.expected = {(name, partition) for name in groups for partition in range(PARTITIONS)}
+        self.expected = {(name, partition) for name in groups for partition in range(partitions)}
 
     def take(self):
         done = collections.Counter()
