@@ -221,6 +221,7 @@ Task<void> Witness::read_extents() {
 }
 
 Duration Witness::unneeded_for(const metadata::ObjectState& object) const {
+  if (object.deletable_since == metadata::kLive) return Duration::max();
   return world_.now() - seen_.at(static_cast<std::size_t>(object.deletable_since - 1));
 }
 

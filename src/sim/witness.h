@@ -69,7 +69,7 @@ class Witness {
                const std::function<std::string()>& text);
   [[nodiscard]] const metadata::TopicState* topic(std::int32_t number) const;
 
-  // Since an object has no extent.
+  // Since an object has no extent; for ever, if the state does not know since when.
   [[nodiscard]] Duration unneeded_for(const metadata::ObjectState& object) const;
 
   World& world_;
