@@ -189,8 +189,8 @@ Task<ExitCode> Lives::live() {
     if (!goes_on) co_return ExitCode::kFailure;
     log::error("broker.rebuild",
                {{"text",
-                 "what the metadata log held before and does not hold any more is lost, "
-                 "acknowledged records among it; the broker starts from what it holds now"}});
+                 "the broker starts anew from what the metadata log holds now; what it held before "
+                 "and does not hold any more is lost, acknowledged records among it"}});
     rebuilds_.add();
     co_await rest();
   }
