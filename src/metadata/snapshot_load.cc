@@ -30,7 +30,8 @@ Task<Status> confirm(State& state, MetadataLog& log, Position until) {
     if (entries.empty()) break;
     for (const LogEntry& entry : entries) {
       WEIR_CO_TRY(const Applied applied, state.apply(entry, -1));
-      confirmed = confirmed || applied.header.known >= from;
+      const bool is_foreign = applied.outcome == Applied::Outcome::kForeign;
+      confirmed = confirmed || (!is_foreign && applied.header.known >= from);
     }
   }
   if (confirmed && state.position() >= until) co_return Status();

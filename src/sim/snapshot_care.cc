@@ -10,10 +10,12 @@ namespace weir::sim {
 
 Task<bool> SnapshotCare::can_replace_latest(const metadata::SnapshotRef& latest) {
   auto before = co_await snapshots_.before(latest);
-  if (!before || before->empty()) co_return false;
-  const metadata::SnapshotRef& previous = before->front();
-  if (!co_await snapshots_.load(previous)) co_return false;
-  co_return (co_await log_.read(previous.position, 1)).has_value();
+  if (!before) co_return false;
+  // One of its own position shares all parts with it.
+  const auto previous = std::ranges::find_if(
+      *before, [&](const metadata::SnapshotRef& ref) { return ref.position < latest.position; });
+  if (previous == before->end() || !co_await snapshots_.load(*previous)) co_return false;
+  co_return (co_await log_.read(previous->position, 1)).has_value();
 }
 
 Task<void> SnapshotCare::damage(const std::string& key) {
