@@ -21,13 +21,17 @@ void ObjectDeleter::look() {
   const MonoTime now = clock_.now();
   if (!seen_.empty() && now - seen_.back().when < grace_ / kMostSeen) return;
   seen_.push_back({.when = now, .applied = coordinator_.applied()});
+  forget_old();
+}
+
+void ObjectDeleter::forget_old() {
+  const MonoTime until = clock_.now() - grace_;
+  while (seen_.size() > 1 && seen_[1].when <= until) seen_.pop_front();
 }
 
 Task<Result<std::size_t>> ObjectDeleter::run_once() {
-  const MonoTime until = clock_.now() - grace_;
-  // The latest that is old enough comes to the front.
-  while (seen_.size() > 1 && seen_[1].when <= until) seen_.pop_front();
-  if (seen_.empty() || seen_.front().when > until) co_return 0;
+  forget_old();
+  if (seen_.empty() || seen_.front().when > clock_.now() - grace_) co_return 0;
   WEIR_CO_TRY(auto objects, co_await coordinator_.deletable_objects(seen_.front().applied, kBatch));
   if (objects.empty()) co_return 0;
   std::vector<storage::ObjectKey> keys;

@@ -24,6 +24,7 @@ class ObjectDeleter {
   // Takes note of what can be deleted a grace period from now. Every broker does it, so that
   // another can go on when the one that deletes is gone.
   void look();
+  [[nodiscard]] std::size_t remembered() const { return seen_.size(); }
   // One pass over at most kBatch objects. How many were deleted.
   Task<Result<std::size_t>> run_once();
   // Passes until the group stops, while `self` is the broker of the cluster that does it.
@@ -32,12 +33,15 @@ class ObjectDeleter {
   static constexpr std::size_t kBatch = 1000;
 
  private:
+  // Of what was seen, the latest that is old enough comes to the front.
+  void forget_old();
+
   // What was applied here at a time.
   struct Seen {
     MonoTime when;
     metadata::Position applied = 0;
   };
-  // So many in one grace period, at most.
+  // So many in one grace period, at most, and one before it.
   static constexpr int kMostSeen = 64;
 
   metadata::Coordinator& coordinator_;

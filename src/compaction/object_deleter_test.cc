@@ -178,6 +178,16 @@ TEST_F(CompactionTest, NothingIsDeletedWhileTheLogDoesNotAnswer) {
   EXPECT_EQ(store_.calls(storage::StoreOperation::kRemove), 0U);
 }
 
+// A broker that never deletes, since another does.
+TEST_F(CompactionTest, WhatWasSeenLongAgoIsForgotten) {
+  for (int i = 0; i < 1000; ++i) {
+    deleter_.look();
+    clock_.advance(std::chrono::seconds(1));
+  }
+  EXPECT_LE(deleter_.remembered(), 66U);
+  EXPECT_GE(deleter_.remembered(), 50U);
+}
+
 TEST_F(CompactionTest, APassOfRetentionMovesTheLogStartsOfTopicsWithARule) {
   commit({kKept, kTrimmed});
   clock_.advance(minutes(10));
