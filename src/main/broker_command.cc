@@ -3,6 +3,8 @@
 #include "base/secret.h"
 #include "config/sources.h"
 #include "main/run_broker.h"
+#include "metadata/log/open_metadata_log.h"
+#include "storage/open_object_store.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -22,6 +24,14 @@ std::string effective_line(const config::BrokerLayers& layers, const config::Con
   const std::string_view origin =
       fixed == layers.fixed.values.end() ? "default" : std::string_view(fixed->second.origin);
   return fmt::format("{}={}  # {}\n", key.name, value, origin);
+}
+
+Status check_urls(const config::BrokerConfig& broker) {
+  if (Status store = storage::check_object_store_url(broker.object_store_url); !store)
+    return std::unexpected(store.error().in("object.store.url"));
+  if (Status log = metadata::check_metadata_log_url(broker.metadata.log_url.reveal()); !log)
+    return std::unexpected(log.error().in("metadata.log.url"));
+  return {};
 }
 
 ExitCode run(const BrokerOptions& options, Output output) {
@@ -44,6 +54,7 @@ Result<LoadedConfig> load_config(const BrokerOptions& options) {
   WEIR_TRY(loaded.layers, config::make_layers(std::move(fixed), loaded.machine));
   WEIR_TRY(loaded.broker,
            config::make_broker_config(loaded.layers, loaded.machine, loaded.permissions));
+  WEIR_CHECK(check_urls(loaded.broker));
   return loaded;
 }
 

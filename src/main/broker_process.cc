@@ -354,6 +354,8 @@ Task<void> BrokerProcess::stop(Manner manner) {
   if (parts_->serving) co_await parts_->serving->stop();
   if (parts_->coordinator) co_await parts_->coordinator->stop();
   co_await parts_->tasks.join();
+  // A failure that was seen only now has closed connections, too.
+  co_await parts_->closing.join();
   co_await parts_->log->stop();
   parts_->patience.stop();
   co_await parts_->patience.join();

@@ -118,6 +118,21 @@ TEST(CheckConfig, AnErrorEndsWith1) {
   EXPECT_EQ(run({"broker", "--check-config", "--config", "/does/not/exist"}).code, 1);
 }
 
+TEST(CheckConfig, UrlsThatNoBrokerCanOpen) {
+  for (const char* store : {"foo:bar", "file:", "s3://", "s3://bucket?bogus=1"}) {
+    const Ran ran =
+        run({"broker", "--check-config", "--set", std::string("object.store.url=") + store});
+    EXPECT_EQ(ran.code, 1) << store;
+    EXPECT_TRUE(ran.err.starts_with("object.store.url: ")) << ran.err;
+  }
+  for (const char* log : {"mysql://x", "sqlite:", "object:foo", "postgres://u@h/x?foo=bar"}) {
+    const Ran ran = run({"broker", "--check-config", "--set", "node.id=1", "--set",
+                         std::string("metadata.log.url=") + log});
+    EXPECT_EQ(ran.code, 1) << log;
+    EXPECT_TRUE(ran.err.starts_with("metadata.log.url: ")) << ran.err;
+  }
+}
+
 TEST(CheckConfig, VolatileBackendsWithDevOnly) {
   EXPECT_EQ(run({"broker", "--check-config", "--set", "object.store.url=memory:"}).code, 1);
   EXPECT_EQ(run({"broker", "--check-config", "--dev", "--set", "object.store.url=memory:"}).code,

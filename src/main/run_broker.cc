@@ -127,7 +127,6 @@ Task<Status> Lives::open() {
     co_return std::unexpected(opened.error());
   }
   broker_ = std::move(opened->broker);
-  born_ = clock_.now();
   // The ports that the system chose are those that clients know.
   config_ = broker_->config();
   if (!opened->started) {
@@ -164,6 +163,8 @@ Task<void> Lives::close() {
     broker.reset();
     return Status();
   });
+  // What they tell is no more.
+  metrics_.zero_gauges();
   cut->cancel();
 }
 
@@ -177,6 +178,7 @@ Task<void> Lives::rest() {
 Task<ExitCode> Lives::live() {
   bool has_served = false;
   while (!is_asked_to_end_) {
+    born_ = clock_.now();
     Status opened = co_await open();
     if (!opened && !has_served) {
       *output_.err << opened.error().to_string() << '\n';
@@ -187,11 +189,13 @@ Task<ExitCode> Lives::live() {
     log::error("broker.failed", {{"error", *failure_}});
     const bool goes_on = has_served && (!opened || metadata::may_start_anew(*failure_));
     if (!goes_on) co_return ExitCode::kFailure;
-    log::error("broker.rebuild",
-               {{"text",
-                 "the broker starts anew from what the metadata log holds now; what it held before "
-                 "and does not hold any more is lost, acknowledged records among it"}});
-    rebuilds_.add();
+    if (opened) {
+      log::error("broker.rebuild", {{"text",
+                                     "the broker starts anew from what the metadata log holds now; "
+                                     "what it held before and does not hold any more is lost, "
+                                     "acknowledged records among it"}});
+      rebuilds_.add();
+    }
     co_await rest();
   }
   co_return ExitCode::kSuccess;

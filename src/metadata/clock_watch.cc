@@ -11,8 +11,8 @@ bool ClockWatch::differs(const RecordHeader& header) {
   const TimestampMs ahead = header.time - clock_.wall_ms();
   if (std::abs(ahead) <= kMostDifference) return false;
   const MonoTime now = clock_.now();
-  if (!warned_ || now - *warned_ >= kBetweenWarnings) {
-    warned_ = now;
+  std::erase_if(warned_, [&](const auto& one) { return now - one.second >= kBetweenWarnings; });
+  if (warned_.try_emplace(header.broker, now).second) {
     log::warn("metadata.clock.differs", {{"broker", header.broker}, {"ahead_ms", ahead}});
   }
   return true;

@@ -4,7 +4,7 @@
 #include "metadata/state/record.h"
 #include "runtime/clock.h"
 
-#include <optional>
+#include <map>
 
 namespace weir::metadata {
 
@@ -22,7 +22,7 @@ class ClockWatch {
 
  private:
   Clock& clock_;
-  std::optional<MonoTime> warned_;
+  std::map<BrokerId, MonoTime> warned_;  // of the last minute
 };
 
 }  // namespace weir::metadata

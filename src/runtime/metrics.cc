@@ -130,6 +130,15 @@ Gauge& MetricsRegistry::gauge(const std::string& name, const std::string& help,
   });
 }
 
+void MetricsRegistry::zero_gauges() {
+  std::lock_guard lock(mutex_);
+  for (auto& [name, family] : families_) {
+    for (auto& [labels, metric] : family->metrics) {
+      if (auto* gauge = std::get_if<std::unique_ptr<Gauge>>(&metric)) (*gauge)->set(0);
+    }
+  }
+}
+
 Histogram& MetricsRegistry::histogram(const std::string& name, const std::string& help,
                                       HistogramKind kind, MetricLabels labels) {
   std::lock_guard lock(mutex_);

@@ -110,6 +110,9 @@ class MetricsRegistry {
   Histogram& histogram(const std::string& name, const std::string& help, HistogramKind kind,
                        MetricLabels labels = {});
 
+  // When what the gauges tell of has ended.
+  void zero_gauges();
+
   // Every metric, ordered by name and labels. Values that change meanwhile may be of slightly
   // different moments.
   [[nodiscard]] std::vector<MetricFamily> snapshot() const;

@@ -25,6 +25,16 @@ TEST(Metrics, SnapshotIsOrderedAndComplete) {
   EXPECT_EQ(families[1].samples[0].value, -5);
 }
 
+TEST(Metrics, GaugesAloneAreZeroed) {
+  MetricsRegistry registry;
+  registry.gauge("weir_b", "Second.", {{"k", "v"}}).set(-5);
+  registry.counter("weir_a_total", "First.").add(3);
+  registry.zero_gauges();
+  auto families = registry.snapshot();
+  EXPECT_EQ(families[0].samples[0].value, 3);
+  EXPECT_EQ(families[1].samples[0].value, 0);
+}
+
 TEST(Metrics, TheSameNameAndLabelsAreTheSameMetric) {
   MetricsRegistry registry;
   Counter& one = registry.counter("weir_a_total", "First.", {{"k", "v"}});

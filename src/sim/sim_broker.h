@@ -151,7 +151,7 @@ class SimNode {
   std::vector<std::string> sets_;
   NodeLimits limits_;
   Rng rng_;
-  Backoff rests_;  // as those of src/main/run_broker.cc
+  Backoff rests_;  // between processes that fail; src/main/run_broker.cc has its own
   bool is_wanted_ = false;
   std::uint64_t processes_ = 0;  // there were so far
   std::uint64_t number_ = 0;     // of process_

@@ -2,6 +2,7 @@
 
 #include "storage/file_store.h"
 #include "storage/memory_store.h"
+#include "storage/s3/location.h"
 #include "storage/s3/open_s3_store.h"
 
 #include <fmt/format.h>
@@ -24,7 +25,26 @@ Result<std::string> file_path(std::string_view url) {
                   url));
 }
 
+Error unsupported(std::string_view url) {
+  return {
+      ErrorCode::kInvalid,
+      fmt::format("object store URL '{}' is of no supported kind: there are s3://BUCKET/PREFIX, "
+                  "file:PATH and memory:",
+                  url)};
+}
+
 }  // namespace
+
+Status check_object_store_url(const std::string& url) {
+  if (url.starts_with(kFile)) {
+    WEIR_CHECK(file_path(url));
+  } else if (url.starts_with(s3::kScheme)) {
+    WEIR_CHECK(s3::parse_location(url));
+  } else if (url != kMemory) {
+    return std::unexpected(unsupported(url));
+  }
+  return {};
+}
 
 Result<std::unique_ptr<ObjectStore>> open_object_store(const std::string& url, Clock& clock,
                                                        Executor blocking, StoreAccess access) {
@@ -40,11 +60,7 @@ Result<std::unique_ptr<ObjectStore>> open_object_store(const std::string& url, C
     return store;
   }
   if (url == kMemory) return std::make_unique<MemoryStore>(clock);
-  return fail(
-      ErrorCode::kInvalid,
-      fmt::format("object store URL '{}' is of no supported kind: there are s3://BUCKET/PREFIX, "
-                  "file:PATH and memory:",
-                  url));
+  return std::unexpected(unsupported(url));
 }
 
 bool is_volatile_store(std::string_view url) { return url.starts_with(kMemory); }

@@ -20,6 +20,9 @@ enum class StoreAccess { kReadWrite, kReadOnly };
     const std::string& url, Clock& clock, Executor blocking,
     StoreAccess access = StoreAccess::kReadWrite);
 
+// Whether open_object_store() understands the URL; nothing is opened.
+[[nodiscard]] Status check_object_store_url(const std::string& url);
+
 // True when what is stored there ends with the process.
 [[nodiscard]] bool is_volatile_store(std::string_view url);
 

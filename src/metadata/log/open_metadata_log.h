@@ -23,6 +23,9 @@ struct LogOptions {
 // Whether brokers compete for the log's next entry: it lies in the object store.
 [[nodiscard]] bool is_log_in_store(std::string_view url);
 
+// Whether open_metadata_log() understands the URL; nothing is opened.
+[[nodiscard]] Status check_metadata_log_url(std::string_view url);
+
 // The log keeps a reference to `clock`. kInvalid: a URL of another kind, or a backend that is of no
 // use as it is.
 [[nodiscard]] Result<std::unique_ptr<MetadataLog>> open_metadata_log(std::string_view url,
