@@ -219,11 +219,12 @@ StoreClaim::StoreClaim(MetadataLog& log, storage::ObjectStore& store, StoreClaim
 
 Task<Status> StoreClaim::run(TaskGroup& group) {
   Backoff backoff(kRetryBase, kRetryCap);
+  static log::RateLimit limit(std::chrono::seconds(10));
   do {
     auto claimed = co_await claim_store(log_, store_, names_, rng_);
     set(claimed ? Status() : std::unexpected(claimed.error()));
     if (claimed || claimed.error().code == ErrorCode::kConflict) co_return status();
-    log::warn("store.claim.failed", {{"error", claimed.error()}});
+    log::warn(limit, "store.claim.failed", {{"error", claimed.error()}});
   } while (co_await group.sleep(clock_, backoff.next(rng_)));
   co_return fail(ErrorCode::kCancelled, "the broker stops");
 }

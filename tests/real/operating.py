@@ -2,9 +2,11 @@
 import os
 import shutil
 import signal
+import subprocess
 import time
 import unittest
 
+import postgres
 from load import create_topic
 from weir import BINARY, RealTest, Weir
 from wire import batches, bodies, client
@@ -134,3 +136,61 @@ class Starts(RealTest):
             connection.close()
         self.assertIn("16777216", broker.tail())
         self.assertLess(broker.memory("VmHWM"), budget * 1.2)
+
+
+class LosesItsDatabase(RealTest):
+    """Brokers whose database is dropped, made anew, and restored."""
+    needs_weir = True
+
+    @classmethod
+    def prepare(cls):
+        try:
+            cls.server = postgres.Postgres(cls.scratch / "postgres").start()
+        except postgres.Unavailable as why:
+            raise unittest.SkipTest(str(why)) from why
+        cls.addClassCleanup(cls.server.kill)
+
+    def server_program(self, name, *arguments):
+        command = [self.server.bin / name, "-h", "127.0.0.1", "-p", str(self.server.port), "-U", "weir", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip()
+
+    def start(self, node):
+        broker = Weir(self.scratch / f"broker{node}", node_id=node, object_store_url=f"file:{self.scratch}/objects",
+                      metadata_log_url=self.server.url.rpartition("/")[0] + "/weir")
+        self.addCleanup(broker.kill)
+        return broker.start(answers=False)
+
+    def test_a_broker_that_starts_leaves_an_empty_database_to_the_restore(self):
+        self.server_program("psql", "-d", "postgres", "-c", "CREATE DATABASE weir")
+        brokers = [self.start(node) for node in (1, 2)]
+
+        def is_ready(broker):
+            self.assertTrue(broker.alive(), broker.tail())
+            try:
+                return broker.not_ready() is None
+            except OSError:
+                return False  # the page is not there yet
+
+        def wait_ready():
+            for broker in brokers:
+                wait_until(lambda b=broker: is_ready(b), 40, broker.tail)
+
+        wait_ready()
+        topic = create_topic(brokers[0].bootstrap, 1)
+        self.assertEqual(write(brokers[0].bootstrap, topic, "a"), 0)
+        dump = self.scratch / "dump"
+        self.server_program("pg_dump", "-Fc", "-f", str(dump), "weir")
+        self.server_program("psql", "-d", "postgres", "-c", "DROP DATABASE weir WITH (FORCE)", "-c", "CREATE DATABASE weir")
+        for broker in brokers:
+            wait_until(lambda b=broker: "are gone" in (b.not_ready() or ""), 20, broker.tail)
+        late = self.start(3)
+        self.assertEqual(late.process.wait(30), 1, late.tail())
+        self.assertIn("is a new log", late.tail())
+        tables = "SELECT count(*) FROM pg_class WHERE relname ~ '^weir'"
+        self.assertEqual(self.server_program("psql", "-d", "weir", "-Atc", tables), "0")
+        self.server_program("pg_restore", "--single-transaction", "-d", "weir", str(dump))
+        brokers.append(self.start(3))
+        wait_ready()
+        self.assertEqual(write(brokers[0].bootstrap, topic, "b", 10_000), 0)

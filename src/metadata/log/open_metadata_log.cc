@@ -50,7 +50,8 @@ Result<std::unique_ptr<MetadataLog>> open_metadata_log(std::string_view url, Clo
     return SqliteLog::open(std::string(url.substr(kSqlite.size())), clock, options.missing);
   }
   if (is_postgres(url)) {
-    return PostgresLog::open(std::string(url), clock, {.allow_unsafe = options.allow_unsafe});
+    return PostgresLog::open(std::string(url), clock,
+                             {.missing = options.missing, .allow_unsafe = options.allow_unsafe});
   }
   if (is_log_in_store(url)) {
     if (options.store == nullptr) {

@@ -19,8 +19,6 @@ class PostgresFaultTest : public PostgresTest {
     loop_.restart();
     while (!done) loop_.run_one();
   }
-  // What fresh_url() made.
-  [[nodiscard]] std::string schema() const { return url_.substr(url_.rfind("%3D") + 3); }
 };
 
 TEST_F(PostgresFaultTest, APausedServerIsNoticedAndComesBack) {
@@ -175,6 +173,7 @@ TEST_F(PostgresFaultTest, AServerThatMayLoseWhatItAcknowledgedIsRefused) {
 
 TEST_F(PostgresFaultTest, AServerThatIsToldToLoseCommitsLosesNoneOfASessionThatIsOpen) {
   auto log = open();
+  ASSERT_TRUE(append(*log, "first"));
   server_->execute("CREATE TABLE " + schema() + ".seen (setting text)");
   server_->execute("CREATE FUNCTION " + schema() +
                    ".note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO seen VALUES "
@@ -239,7 +238,9 @@ TEST_F(PostgresFaultTest, SeveralBrokersMakeTheTablesAtOnce) {
     threads.emplace_back([&] {
       auto log = PostgresLog::open(url_, clock_);
       EXPECT_TRUE(log) << log.error().to_string();
-      if (log && (*log)->incarnation() == 1) ++opened;
+      boost::asio::io_context loop;
+      if (log && run_task(loop, (*log)->cluster_id({1, 2})) == Uuid{1, 2}) ++opened;
+      log->reset();
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -261,11 +262,25 @@ TEST_F(PostgresFaultTest, PasswordsStayOutOfErrors) {
   EXPECT_FALSE(error.message.contains("topsecret")) << error.message;
 }
 
+TEST_F(PostgresFaultTest, AParameterOfTheUrlThatIsUnknownIsNamed) {
+  const auto error_of = [&](const char* url) {
+    return PostgresLog::open(url, clock_, options_).error().message;
+  };
+  const std::string named = error_of("postgres://user:secret@host/db?foo=bar");
+  EXPECT_TRUE(named.ends_with("invalid URI query parameter: \"foo\"")) << named;
+  // What could be a part of a password is not.
+  for (const char* url : {"postgres://user:sec/r?et=x@host/db", "postgres://h/d?password=s&et=x"}) {
+    const std::string hidden = error_of(url);
+    EXPECT_FALSE(hidden.contains("et\"")) << hidden;
+    EXPECT_TRUE(hidden.ends_with("(the text is not shown, as it may hold a password)")) << hidden;
+  }
+}
+
 TEST_F(PostgresFaultTest, AnotherBrokersAppendWakesWithoutPolling) {
   options_.poll_interval = seconds(3600);
   auto log = open();
-  auto other = open();
   ASSERT_EQ(append(*log, "a").value().position, 1);
+  auto other = open();
   bool woken = false;
   const MonoTime deadline = clock_.now() + seconds(30);
   boost::asio::co_spawn(loop_, other->wait_past(1, deadline),

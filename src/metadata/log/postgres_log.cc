@@ -44,6 +44,7 @@ Task<Result<std::vector<LogEntry>>> PostgresLog::read(Position after, ByteCount 
   params.integer(after).integer(static_cast<std::int64_t>(std::min<ByteCount>(limit, 1_GiB)));
   WEIR_CO_TRY(const PgAnswer answer,
               co_await worker_->ask({PgStep::run(kPgRead, std::move(params))}));
+  if (answer.empty()) co_return std::vector<LogEntry>();
   const PgRows& rows = answer[0];
   WEIR_CO_TRY(const Position trimmed, pg_integer(rows, 0, 0));
   WEIR_CO_TRY(const Position tail, pg_integer(rows, 0, 1));
@@ -64,6 +65,7 @@ Task<void> PostgresLog::wait_past(Position position, MonoTime deadline) {
 
 Task<Result<SnapshotRef>> PostgresLog::latest_snapshot() {
   WEIR_CO_TRY(const PgAnswer answer, co_await worker_->ask({PgStep::run(kPgSnapshot)}));
+  if (answer.empty()) co_return SnapshotRef();
   co_return snapshot_of(answer[0]);
 }
 
@@ -76,6 +78,7 @@ Task<Status> PostgresLog::record_snapshot(SnapshotRef ref) {
   steps.push_back(PgStep::run(kPgSetSnapshot, std::move(params)).then_more());
   steps.push_back(PgStep::run(kPgTail));
   WEIR_CO_TRY(const PgAnswer answer, co_await worker_->ask(std::move(steps)));
+  if (answer.empty()) co_return check_snapshot(ref, 0);
   WEIR_CO_TRY(const Position tail, pg_integer(answer[1], 0, 0));
   co_return check_snapshot(ref, tail);
 }
@@ -89,6 +92,7 @@ Task<Status> PostgresLog::trim(Position upto) {
   steps.push_back(PgStep::run(kPgSetTrimmed, std::move(params)).then_more());
   steps.push_back(PgStep::run(kPgSnapshot));
   WEIR_CO_TRY(const PgAnswer answer, co_await worker_->ask(std::move(steps)));
+  if (answer.empty()) co_return check_trim(upto, {});
   WEIR_CO_TRY(const SnapshotRef latest, snapshot_of(answer[1]));
   WEIR_CO_CHECK(check_trim(upto, latest));
   while (true) {
@@ -105,7 +109,8 @@ Task<Result<Uuid>> PostgresLog::cluster_id(Uuid proposal) {
     steps.push_back(PgStep::run(kPgSetClusterId, std::move(params)).then_more());
   }
   steps.push_back(PgStep::run(kPgClusterId));
-  WEIR_CO_TRY(const PgAnswer answer, co_await worker_->ask(std::move(steps)));
+  WEIR_CO_TRY(const PgAnswer answer, co_await worker_->ask(std::move(steps), !proposal.is_zero()));
+  if (answer.empty()) co_return Uuid();
   if (pg_row_count(answer.back()) == 1 && pg_is_null(answer.back(), 0, 0)) co_return Uuid();
   WEIR_CO_TRY(const Bytes text, pg_bytes(answer.back(), 0, 0));
   const std::optional<Uuid> id = Uuid::parse(as_text(text));

@@ -9,6 +9,7 @@
 // itself. A server that is silent for `patience` counts as dead.
 #pragma once
 #include "metadata/log/metadata_log.h"
+#include "metadata/log/missing_log.h"
 
 #include <memory>
 #include <string>
@@ -16,6 +17,9 @@
 namespace weir::metadata {
 
 struct PostgresOptions {
+  // kFail: a database without a log is refused. Otherwise it is an empty log, and stays as it is
+  // until somebody writes.
+  MissingLog missing = MissingLog::kCreate;
   // Take a server that may lose what it acknowledged (fsync or synchronous_commit is off).
   bool allow_unsafe = false;
   // For an answer, and for a connection where the URL has no connect_timeout.
@@ -26,8 +30,10 @@ struct PostgresOptions {
 
 class PostgresLog final : public MetadataLog {
  public:
-  // `url` is libpq's (postgres://…). Makes the tables where there are none. Blocks for the first
-  // attempt to connect; a server that is down is no error, one that is of no use is (kInvalid).
+  // `url` is libpq's (postgres://…). Where there are no tables, the first call that writes makes
+  // them: nothing is left behind by a broker whose log this turns out not to be. Once there were
+  // tables, they are waited for, not made. Blocks for the first attempt to connect; a server that
+  // is down is no error, one that is of no use is (kInvalid).
   [[nodiscard]] static Result<std::unique_ptr<PostgresLog>> open(std::string url, Clock& clock,
                                                                  PostgresOptions options = {});
   // After the last call has ended.

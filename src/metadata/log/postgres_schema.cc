@@ -13,7 +13,9 @@ constexpr std::int64_t kOldest = 1;
 // with the table's number.
 constexpr const char* kLockSchema = "SELECT pg_advisory_xact_lock(1466263922, 0)";
 
-constexpr const char* kFindTables = "SELECT to_regclass('weir_meta') IS NOT NULL";
+constexpr const char* kFindTables =
+    "SELECT to_regclass('weir_meta') IS NOT NULL, "
+    "coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)";
 constexpr const char* kFindVersion = "SELECT version::bigint, oldest::bigint FROM weir_meta";
 
 // EXTERNAL: entries are dense already, compressing them would cost each append.
@@ -110,9 +112,42 @@ bool is_refusal(const Error& error) {
   return error.message.contains("SQLSTATE 42501") || error.message.contains("SQLSTATE 3F000");
 }
 
-Task<Result<bool>> has_tables(PostgresConnection& connection) {
+// kInvalid: there are none, and cannot be.
+Task<Result<bool>> has_tables(PostgresConnection& connection, PgMissing missing) {
   WEIR_CO_TRY(const PgAnswer answer, co_await connection.ask({PgStep::sql(kFindTables)}));
-  co_return pg_flag(answer[0], 0, 0);
+  WEIR_CO_TRY(const bool present, pg_flag(answer[0], 0, 0));
+  WEIR_CO_TRY(const bool may_create, pg_flag(answer[0], 0, 1));
+  if (!present && missing == PgMissing::kFail) {
+    co_return fail(ErrorCode::kUnavailable,
+                   "postgres: the tables of the metadata log are gone; waiting for them to be "
+                   "restored");
+  }
+  if (present || may_create) co_return present;
+  co_return fail(ErrorCode::kInvalid,
+                 "postgres: there are no tables of a metadata log, and the role may not create "
+                 "them: grant it CREATE on a schema that is in its search_path");
+}
+
+Task<Status> create_tables(PostgresConnection& connection) {
+  auto created = co_await connection.ask(creation());
+  if (created) co_return Status();
+  if (!is_refusal(created.error())) co_return std::unexpected(created.error());
+  co_return std::unexpected(no_permission(created.error().in("creating the tables")));
+}
+
+Task<Status> check_version(PostgresConnection& connection) {
+  WEIR_CO_TRY(const PgAnswer answer, co_await connection.ask({PgStep::sql(kFindVersion)}));
+  if (pg_row_count(answer[0]) != 1) {
+    co_return fail(ErrorCode::kUnavailable,
+                   "postgres: weir_meta has no row: the database is incomplete");
+  }
+  WEIR_CO_TRY(const std::int64_t version, pg_integer(answer[0], 0, 0));
+  WEIR_CO_TRY(const std::int64_t oldest, pg_integer(answer[0], 0, 1));
+  if (oldest <= kVersion) co_return Status();
+  co_return fail(ErrorCode::kInvalid,
+                 fmt::format("postgres: the metadata log has schema {}, for programs that know "
+                             "schema {} or later; this one knows {}",
+                             version, oldest, kVersion));
 }
 
 }  // namespace
@@ -142,32 +177,12 @@ std::vector<PgStep> pg_prepare_steps() {
   };
 }
 
-Task<Status> pg_prepare_schema(PostgresConnection& connection, PgMissing missing) {
-  WEIR_CO_TRY(const bool present, co_await has_tables(connection));
-  if (!present && missing == PgMissing::kFail) {
-    co_return fail(ErrorCode::kUnavailable,
-                   "postgres: the tables of the metadata log are gone; waiting for them to be "
-                   "restored (a broker that starts would make new ones)");
-  }
-  if (!present) {
-    auto created = co_await connection.ask(creation());
-    if (!created && is_refusal(created.error())) {
-      co_return std::unexpected(no_permission(created.error().in("creating the tables")));
-    }
-    if (!created) co_return std::unexpected(created.error());
-  }
-  WEIR_CO_TRY(const PgAnswer answer, co_await connection.ask({PgStep::sql(kFindVersion)}));
-  if (pg_row_count(answer[0]) != 1) {
-    co_return fail(ErrorCode::kUnavailable,
-                   "postgres: weir_meta has no row: the database is incomplete");
-  }
-  WEIR_CO_TRY(const std::int64_t version, pg_integer(answer[0], 0, 0));
-  WEIR_CO_TRY(const std::int64_t oldest, pg_integer(answer[0], 0, 1));
-  if (oldest <= kVersion) co_return Status();
-  co_return fail(ErrorCode::kInvalid,
-                 fmt::format("postgres: the metadata log has schema {}, for programs that know "
-                             "schema {} or later; this one knows {}",
-                             version, oldest, kVersion));
+Task<Result<bool>> pg_prepare_schema(PostgresConnection& connection, PgMissing missing) {
+  WEIR_CO_TRY(const bool present, co_await has_tables(connection, missing));
+  if (!present && missing == PgMissing::kLeave) co_return false;
+  if (!present) WEIR_CO_CHECK(co_await create_tables(connection));
+  WEIR_CO_CHECK(co_await check_version(connection));
+  co_return true;
 }
 
 }  // namespace weir::metadata

@@ -23,9 +23,11 @@ constexpr const char* kPgSetClusterId = "decide";  // (text), if there is none
 
 [[nodiscard]] std::vector<PgStep> pg_prepare_steps();
 
-enum class PgMissing : std::uint8_t { kCreate, kFail };
-// Creates the tables, or brings them to what this program needs, in transactions that never wait
-// long for others. kInvalid: a newer program's tables, or no permission.
-[[nodiscard]] Task<Status> pg_prepare_schema(PostgresConnection& connection, PgMissing missing);
+// What to do where there are no tables. kLeave: nothing, if they could be made.
+enum class PgMissing : std::uint8_t { kCreate, kLeave, kFail };
+// Whether the tables are there. Creates them in a transaction that never waits long for others.
+// kInvalid: a newer program's tables, or no permission to make them.
+[[nodiscard]] Task<Result<bool>> pg_prepare_schema(PostgresConnection& connection,
+                                                   PgMissing missing);
 
 }  // namespace weir::metadata

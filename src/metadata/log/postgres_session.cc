@@ -84,13 +84,15 @@ Task<Status> listen(PostgresConnection& connection) {
 
 }  // namespace
 
-Task<Result<Position>> pg_begin_session(PostgresConnection& connection,
-                                        const PostgresOptions& options, PgMissing missing) {
+Task<Result<std::optional<Position>>> pg_begin_session(PostgresConnection& connection,
+                                                       const PostgresOptions& options,
+                                                       PgMissing missing) {
   // Before the settings: an old server does not know them all.
   WEIR_CO_CHECK(co_await check_server(connection, options));
   WEIR_CO_TRY(const PgAnswer set,
               co_await connection.ask({PgStep::sql(settings(options.patience))}));
-  WEIR_CO_CHECK(co_await pg_prepare_schema(connection, missing));
+  WEIR_CO_TRY(const bool has_tables, co_await pg_prepare_schema(connection, missing));
+  if (!has_tables) co_return std::nullopt;
   WEIR_CO_CHECK(co_await listen(connection));
   std::vector<PgStep> steps = pg_prepare_steps();
   steps.push_back(PgStep::run(kPgTail));

@@ -28,11 +28,22 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-// libpq quotes the part of the URL that it could not understand.
-std::string without_quotes(std::string_view message, std::string_view url) {
-  const bool may_hold_password = url.contains('@') || url.contains("password");
-  if (may_hold_password) message = message.substr(0, message.find('"'));
-  return one_line(message);
+// libpq quotes the part of the URL that it could not understand. Where that is the name of a
+// parameter, and no '@' behind the '?' tells that the password has one, it holds no password of the
+// user's.
+bool may_quote_password(std::string_view message, std::string_view url) {
+  if (url.contains("password")) return true;
+  const bool is_parameter = message.starts_with("invalid URI query parameter");
+  if (is_parameter) url = url.substr(std::min(url.find('?'), url.size()));
+  return url.contains('@');
+}
+
+std::string without_password(std::string_view message, std::string_view url) {
+  const auto quote = message.find('"');
+  if (quote == std::string_view::npos || !may_quote_password(message, url)) {
+    return one_line(message);
+  }
+  return one_line(message.substr(0, quote)) + "(the text is not shown, as it may hold a password)";
 }
 
 // Not before a named service, whose settings they would hide.
@@ -59,7 +70,7 @@ Result<PostgresTarget> PostgresTarget::parse(std::string url) {
   if (options) return PostgresTarget(Secret(std::move(url)));
   return fail(ErrorCode::kInvalid,
               fmt::format("not a PostgreSQL URL: {}",
-                          without_quotes(message == nullptr ? "no memory" : message, url)));
+                          without_password(message == nullptr ? "no memory" : message, url)));
 }
 
 Result<PgConnection> PostgresTarget::start() const {

@@ -57,6 +57,9 @@ class PostgresTest : public ::testing::Test {
     }
   }
 
+  // What fresh_url() made.
+  [[nodiscard]] std::string schema() const { return url_.substr(url_.rfind("%3D") + 3); }
+
   SystemClock clock_;
   // Logs have threads that may be within a call that woke the loop.
   static inline boost::asio::io_context loop_;

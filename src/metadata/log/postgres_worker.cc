@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace weir::metadata {
@@ -40,7 +41,7 @@ PostgresLog::Worker::~Worker() {
   boost::asio::post(loop_, [this] {
     group_.stop();
     somebody_waits_.notify();
-    lost_.notify();
+    changed_.notify();
     if (connection_) connection_->close(stopping());
     work_.reset();
   });
@@ -63,7 +64,7 @@ Task<Result<Appended>> PostgresLog::Worker::append(Slice entry, Position known) 
   co_return co_await done.wait();
 }
 
-Task<Result<PgAnswer>> PostgresLog::Worker::ask(std::vector<PgStep> steps) {
+Task<Result<PgAnswer>> PostgresLog::Worker::ask(std::vector<PgStep> steps, bool begins) {
   OneShot<Result<PgAnswer>> done;
   {
     std::lock_guard lock(mutex_);
@@ -72,7 +73,7 @@ Task<Result<PgAnswer>> PostgresLog::Worker::ask(std::vector<PgStep> steps) {
       co_return fail(ErrorCode::kThrottled,
                      fmt::format("{} calls wait for postgres", calls_.size()));
     }
-    calls_.push_back({std::move(steps), done});
+    calls_.push_back({.steps = std::move(steps), .begins = begins, .done = done});
   }
   boost::asio::post(loop_, [this] { pump(); });
   co_return co_await done.wait();
@@ -80,7 +81,7 @@ Task<Result<PgAnswer>> PostgresLog::Worker::ask(std::vector<PgStep> steps) {
 
 Task<Result<Position>> PostgresLog::Worker::tail() {
   WEIR_CO_TRY(const PgAnswer answer, co_await ask({PgStep::run(kPgTail)}));
-  co_return pg_integer(answer[0], 0, 0);
+  co_return answer.empty() ? 0 : pg_integer(answer[0], 0, 0);
 }
 
 Task<void> PostgresLog::Worker::wait_past(Position position, MonoTime deadline) {
@@ -102,6 +103,7 @@ Task<void> PostgresLog::Worker::poll() {
 }
 
 void PostgresLog::Worker::pump() {
+  if (!up_) changed_.notify();
   while (connection_ && connection_->in_flight() < kMaxInFlight && (send_call() || send_group())) {
   }
 }
@@ -161,9 +163,10 @@ void PostgresLog::Worker::end_first_attempt(const Status& status) {
   if (!std::exchange(first_attempt_ended_, true)) first_attempt_.set_value(status);
 }
 
-Task<Status> PostgresLog::Worker::connect() {
+Task<Result<bool>> PostgresLog::Worker::connect() {
   auto connection =
       std::make_shared<PostgresConnection>(loop_.get_executor(), clock_, options_.patience);
+  lost_.reset();
   connection_ = connection;  // so that the end of the log ends the attempt
   WEIR_CO_CHECK(co_await connection->open(target_));
   connection->on_notify([this](std::string_view payload) {
@@ -172,20 +175,70 @@ Task<Status> PostgresLog::Worker::connect() {
     watch_.raise(tail);
   });
   connection->on_lost([this](const Error& error) {
+    lost_ = error;
     go_down(error);
-    lost_.notify();
+    changed_.notify();
   });
-  const auto missing = incarnation_ == 0 ? PgMissing::kCreate : PgMissing::kFail;
-  WEIR_CO_TRY(const Position tail, co_await pg_begin_session(*connection, options_, missing));
-  // Whoever calls from now on may meet another history.
-  ++incarnation_;
-  watch_.set(tail);
+  const auto missing = incarnation_ == 0 ? PgMissing::kLeave : PgMissing::kFail;
+  WEIR_CO_TRY(const bool begun, co_await begin_session(missing));
+  if (!begun && options_.missing == MissingLog::kFail) {
+    co_return fail(ErrorCode::kInvalid,
+                   "postgres: the database holds no metadata log: give the one that brokers write "
+                   "(their metadata.log.url)");
+  }
+  co_return begun;
+}
+
+Task<Result<bool>> PostgresLog::Worker::begin_session(PgMissing missing) {
+  const auto connection = connection_;
+  WEIR_CO_TRY(const std::optional<Position> tail,
+              co_await pg_begin_session(*connection, options_, missing));
+  if (lost_) co_return std::unexpected(*lost_);
+  if (tail) {
+    // Whoever calls from now on may meet another history.
+    ++incarnation_;
+    watch_.set(*tail);
+    log::info("metadata.postgres.connected",
+              {{"tail", *tail}, {"connection", incarnation_.load()}});
+  }
+  std::lock_guard lock(mutex_);
+  up_ = tail.has_value();
+  down_.reset();
+  co_return tail.has_value();
+}
+
+std::size_t PostgresLog::Worker::calls_on_empty(PgMissing& missing) const {
+  std::lock_guard lock(mutex_);
+  const bool begins = !appends_.empty() || std::ranges::any_of(calls_, &Call::begins);
+  missing = begins ? PgMissing::kCreate : PgMissing::kLeave;
+  return calls_.size() + (appends_.empty() ? 0 : 1);
+}
+
+void PostgresLog::Worker::answer_as_empty(std::size_t calls) {
+  std::deque<Call> answered;
   {
     std::lock_guard lock(mutex_);
-    up_ = true;
-    down_.reset();
+    for (; calls > 0 && !calls_.empty(); --calls) {
+      answered.push_back(std::move(calls_.front()));
+      calls_.pop_front();
+    }
   }
-  log::info("metadata.postgres.connected", {{"tail", tail}, {"connection", incarnation_.load()}});
+  for (Call& call : answered) call.done.set(PgAnswer());
+}
+
+Task<Status> PostgresLog::Worker::be_empty() {
+  while (!down_ && !group_.stopping()) {
+    PgMissing missing = PgMissing::kLeave;
+    // Those that come while it is looked may have seen the first entry already.
+    const std::size_t calls = calls_on_empty(missing);
+    if (calls == 0) {
+      co_await changed_.wait();
+      continue;
+    }
+    WEIR_CO_TRY(const bool begun, co_await begin_session(missing));
+    if (begun) break;
+    answer_as_empty(calls);
+  }
   co_return Status();
 }
 
@@ -193,12 +246,14 @@ Task<void> PostgresLog::Worker::run() {
   Backoff backoff(kRetryBase, kRetryCap);
   static log::RateLimit limit(seconds(10));
   while (!group_.stopping()) {
-    Status connected = co_await connect();
+    const Result<bool> has_tables = co_await connect();
+    Status connected = has_tables ? Status() : std::unexpected(has_tables.error());
     end_first_attempt(connected);
+    if (has_tables == false) connected = co_await be_empty();
     if (connected) {
       backoff.reset();
       pump();
-      while (up_ && !group_.stopping()) co_await lost_.wait();
+      while (up_ && !group_.stopping()) co_await changed_.wait();
     } else {
       go_down(connected.error());
     }

@@ -4,6 +4,7 @@
 #include "metadata/log/postgres_appends.h"
 #include "metadata/log/postgres_connection.h"
 #include "metadata/log/postgres_log.h"
+#include "metadata/log/postgres_schema.h"
 #include "metadata/log/tail_watch.h"
 #include "runtime/notifier.h"
 #include "runtime/oneshot.h"
@@ -34,7 +35,9 @@ class PostgresLog::Worker {
   // Until the first attempt to connect has ended. Blocks.
   [[nodiscard]] Status wait_first_attempt() { return first_attempt_.get_future().get(); }
   Task<Result<Appended>> append(Slice entry, Position known);
-  Task<Result<PgAnswer>> ask(std::vector<PgStep> steps);
+  // An empty answer: there is no log yet, so everything in it is empty. `begins`: the tables are
+  // made for it where there are none, as for an append.
+  Task<Result<PgAnswer>> ask(std::vector<PgStep> steps, bool begins = false);
   Task<Result<Position>> tail();
   Task<void> wait_past(Position position, MonoTime deadline);
   [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
@@ -43,12 +46,20 @@ class PostgresLog::Worker {
   // Calls that wait for their turn; all of them fail when the connection is lost.
   struct Call {
     std::vector<PgStep> steps;
+    bool begins = false;
     OneShot<Result<PgAnswer>> done;
   };
 
   std::optional<Error> admit() const;  // under the lock
   Task<void> run();
-  Task<Status> connect();
+  // False: connected, but there are no tables, and nobody has needed them so far.
+  Task<Result<bool>> connect();
+  Task<Result<bool>> begin_session(PgMissing missing);
+  // Answers calls as of an empty log until there are tables: another broker has made them, or a
+  // call that writes needs them.
+  Task<Status> be_empty();
+  [[nodiscard]] std::size_t calls_on_empty(PgMissing& missing) const;
+  void answer_as_empty(std::size_t calls);
   void end_first_attempt(const Status& status);
   void go_down(const Error& reason);
   // Sends what is queued, as far as the limits of what is under way go.
@@ -72,7 +83,8 @@ class PostgresLog::Worker {
   PostgresTarget target_;
   Rng rng_ = Rng::from_entropy();
   std::shared_ptr<PostgresConnection> connection_;
-  Notifier lost_;
+  std::optional<Error> lost_;  // why this connection is
+  Notifier changed_;           // the connection is lost; without a session: somebody calls
   bool first_attempt_ended_ = false;
   int groups_in_flight_ = 0;
 
