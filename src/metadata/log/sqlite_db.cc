@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 
@@ -64,6 +66,9 @@ std::string explain(sqlite3* db, int code) {
   if (system != 0) text += fmt::format(" ({})", std::strerror(system));
   return text;
 }
+
+// Not a name that SQLite would take for something else than a file: a URI, ":memory:".
+std::string file_of(const std::string& path) { return path.starts_with('/') ? path : "./" + path; }
 
 // What is to be done when a database cannot be opened.
 std::string hint_for(const std::string& file, MissingLog missing) {
@@ -148,9 +153,16 @@ Result<std::int64_t> SqliteStatement::run_for_integer() {
 
 void SqliteDb::Close::operator()(sqlite3* db) const { sqlite3_close(db); }
 
+Status SqliteDb::check_folder(const std::string& path) {
+  const std::string file = file_of(path);
+  if (::access(std::filesystem::path(file).parent_path().c_str(), W_OK | X_OK) == 0) return {};
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("{}: the file cannot be made ({}){}", path, std::strerror(errno),
+                          hint_for(file, MissingLog::kCreate)));
+}
+
 Result<SqliteDb> SqliteDb::open(const std::string& path, MissingLog missing) {
-  // Names that SQLite would take for something else than a file: URIs, ":memory:".
-  const std::string file = path.starts_with('/') ? path : "./" + path;
+  const std::string file = file_of(path);
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
                     (missing == MissingLog::kCreate ? SQLITE_OPEN_CREATE : 0);
   SqliteDb out;

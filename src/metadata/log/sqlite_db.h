@@ -65,6 +65,9 @@ class SqliteDb {
  public:
   [[nodiscard]] static Result<SqliteDb> open(const std::string& path, MissingLog missing);
 
+  // Whether open() could make a file there, as far as that can be told without doing it.
+  [[nodiscard]] static Status check_folder(const std::string& path);
+
   [[nodiscard]] Result<SqliteStatement> prepare(std::string_view sql);
   // One or several statements without results.
   [[nodiscard]] Status execute(const char* sql);

@@ -6,6 +6,8 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <cerrno>
+
 namespace weir::metadata {
 namespace {
 
@@ -66,6 +68,13 @@ Result<std::unique_ptr<SqliteFile>> SqliteFile::open(std::string path, MissingLo
       },
       file.get());
   return file;
+}
+
+bool SqliteFile::is_begun(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) == 0) return info.st_size > 0;
+  // What else is wrong, opening it tells.
+  return errno != ENOENT;
 }
 
 Status SqliteFile::remember_identity() {

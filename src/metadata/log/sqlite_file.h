@@ -21,6 +21,8 @@ class SqliteFile {
   // Opens the database and creates its tables where there are none; kFail: the file must exist.
   [[nodiscard]] static Result<std::unique_ptr<SqliteFile>> open(std::string path,
                                                                 MissingLog missing);
+  // False: there is no file at `path`, or an empty one, so that a log can begin there.
+  [[nodiscard]] static bool is_begun(const std::string& path);
   SqliteFile(const SqliteFile&) = delete;
   SqliteFile& operator=(const SqliteFile&) = delete;
 

@@ -15,9 +15,15 @@ Result<std::unique_ptr<SqliteLog>> SqliteLog::open(std::string path, Clock& cloc
   if (path.empty()) {
     return fail(ErrorCode::kInvalid, "the metadata log has no path: write sqlite:PATH");
   }
-  auto file = SqliteFile::open(path, missing);
-  if (!file) return std::unexpected(std::move(file).error().in("metadata log"));
-  auto worker = std::make_unique<Worker>(std::move(path), std::move(*file), clock);
+  std::unique_ptr<SqliteFile> file;
+  if (missing == MissingLog::kFail || SqliteFile::is_begun(path)) {
+    auto opened = SqliteFile::open(path, missing);
+    if (!opened) return std::unexpected(std::move(opened).error().in("metadata log"));
+    file = *std::move(opened);
+  } else if (Status checked = SqliteDb::check_folder(path); !checked) {
+    return std::unexpected(checked.error().in("metadata log"));
+  }
+  auto worker = std::make_unique<Worker>(std::move(path), std::move(file), clock);
   return std::unique_ptr<SqliteLog>(new SqliteLog(std::move(worker)));
 }
 
@@ -48,14 +54,14 @@ Task<Result<SnapshotRef>> SqliteLog::latest_snapshot() {
 
 Task<Status> SqliteLog::record_snapshot(SnapshotRef ref) {
   co_return co_await worker_->perform<void>(
-      [&](SqliteFile& file) { return file.record_snapshot(ref); });
+      [&](SqliteFile& file) { return file.record_snapshot(ref); }, SqliteAccess::kWrite);
 }
 
 // The entries are out of sight with the first step; their deletion gives way to appends between its
 // steps. What a crash leaves of them the next trim deletes.
 Task<Status> SqliteLog::trim(Position upto) {
-  WEIR_CO_CHECK(
-      co_await worker_->perform<void>([&](SqliteFile& file) { return file.set_trimmed(upto); }));
+  WEIR_CO_CHECK(co_await worker_->perform<void>(
+      [&](SqliteFile& file) { return file.set_trimmed(upto); }, SqliteAccess::kWrite));
   bool more = true;
   while (more) {
     WEIR_CO_TRY(more, co_await worker_->perform<bool>(
@@ -66,7 +72,8 @@ Task<Status> SqliteLog::trim(Position upto) {
 
 Task<Result<Uuid>> SqliteLog::cluster_id(Uuid proposal) {
   co_return co_await worker_->perform<Uuid>(
-      [&](SqliteFile& file) { return file.cluster_id(proposal); });
+      [&](SqliteFile& file) { return file.cluster_id(proposal); },
+      proposal.is_zero() ? SqliteAccess::kRead : SqliteAccess::kWrite);
 }
 
 }  // namespace weir::metadata

@@ -19,8 +19,10 @@ namespace weir::metadata {
 
 class SqliteLog final : public MetadataLog {
  public:
-  // Opens the file at `path`; where there is none, creates it in its folder, which must exist, or
-  // fails. Blocks: for the start of a process. kInvalid: another program's database, a newer
+  // Opens the file at `path`. Where there is none, fails, or is an empty log, and the first call
+  // that writes makes the file in its folder, which must exist: nothing is left behind by a broker
+  // whose log this turns out not to be. Once there was a file, it is waited for, not made.
+  // Blocks: for the start of a process. kInvalid: another program's database, a newer
   // schema, or one without a log that should be there. kCorrupt: not a
   // database, or damaged.
   [[nodiscard]] static Result<std::unique_ptr<SqliteLog>> open(

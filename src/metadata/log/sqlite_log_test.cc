@@ -2,7 +2,10 @@
 
 #include "metadata/log/metadata_log_contract.h"
 #include "metadata/log/open_metadata_log.h"
+#include "metadata/store_claim.h"
+#include "metadata/store_marker.h"
 #include "runtime/temporary_folder.h"
+#include "storage/memory_store.h"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -204,7 +207,7 @@ TEST_F(SqliteLogTest, RefusesAnotherProgramsDatabaseAndLeavesItAlone) {
 }
 
 TEST_F(SqliteLogTest, RefusesANewerSchema) {
-  open().reset();
+  append(*open(), "a");
   sql("PRAGMA user_version = 2");
   Error error = open_error();
   EXPECT_EQ(error.code, ErrorCode::kInvalid);
@@ -265,6 +268,23 @@ TEST_F(SqliteLogTest, NoticesThatTheFileWasReplaced) {
   EXPECT_EQ(run(log->read(0, 1_MiB)).value().size(), 4U);
 }
 
+// It could belong to another store, and would then count as the log that was lost.
+TEST_F(SqliteLogTest, ABrokerThatIsRefusedLeavesNoFile) {
+  storage::MemoryStore store(clock_);
+  ASSERT_TRUE(run(store.put(std::string(kStoreMarkerKey), Chain(encode_store_marker({3, 4})), {})));
+  Rng rng(1);
+  auto log = open();
+  const auto claim = [&] { return run(claim_store(*log, store, {.log = "l", .store = "s"}, rng)); };
+  EXPECT_EQ(claim().error().code, ErrorCode::kConflict);
+  EXPECT_EQ(run(log->latest_snapshot()).value().manifest_key, "");
+  EXPECT_TRUE(run(log->read(0, 1_MiB)).value().empty());
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+  // The log is restored.
+  auto restored = open();
+  ASSERT_EQ(run(restored->cluster_id({3, 4})).value(), (Uuid{3, 4}));
+  EXPECT_EQ(claim().value(), (Uuid{3, 4}));
+}
+
 TEST_F(SqliteLogTest, FailsWhileTheFileIsGoneAndMakesNoNewOne) {
   auto log = open();
   append(*log, "a");
@@ -283,7 +303,8 @@ TEST(OpenMetadataLog, KnowsItsKinds) {
   ManualClock clock;
   EXPECT_TRUE(open_metadata_log("memory:", clock));
   EXPECT_TRUE(open_metadata_log("sqlite:" + (folder.path() / "m.db").string(), clock));
-  EXPECT_TRUE(std::filesystem::exists(folder.path() / "m.db"));
+  // Begun by the first that writes.
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "m.db"));
   for (const char* url : {"", "mysql://u:pass@x", "sqlite", "sqlite:", "memory:x", "/a/path"}) {
     auto log = open_metadata_log(url, clock);
     ASSERT_FALSE(log) << url;
@@ -311,7 +332,9 @@ TEST(OpenMetadataLog, ReadersBeginNoLog) {
   EXPECT_EQ(empty.error().code, ErrorCode::kInvalid);
   EXPECT_EQ(std::filesystem::file_size(path), 0U);
   EXPECT_FALSE(open("memory:"));
-  ASSERT_TRUE(open_metadata_log("sqlite:" + path, clock));
+  boost::asio::io_context loop;
+  ASSERT_TRUE(
+      run_task(loop, open_metadata_log("sqlite:" + path, clock).value()->cluster_id({1, 2})));
   EXPECT_TRUE(open("sqlite:" + path));
 }
 

@@ -51,7 +51,11 @@ class GroupAnswers {
 }  // namespace
 
 SqliteLog::Worker::Worker(std::string path, std::unique_ptr<SqliteFile> file, Clock& clock)
-    : path_(std::move(path)), clock_(clock), file_(std::move(file)), poll_delay_(kShortestPoll) {}
+    : path_(std::move(path)),
+      clock_(clock),
+      file_(std::move(file)),
+      may_begin_(!file_),
+      poll_delay_(kShortestPoll) {}
 
 SqliteLog::Worker::~Worker() {
   {
@@ -63,15 +67,17 @@ SqliteLog::Worker::~Worker() {
   thread_.join();
 }
 
-Result<SqliteFile*> SqliteLog::Worker::current_file() {
+Result<SqliteFile*> SqliteLog::Worker::current_file(SqliteAccess access) {
   if (file_ && file_->is_current()) return file_.get();
   if (file_) {
     log::warn("metadata.log.replaced", {{"path", path_}});
     file_.reset();
   }
-  auto opened = SqliteFile::open(path_, MissingLog::kFail);
+  if (may_begin_ && access == SqliteAccess::kRead && !SqliteFile::is_begun(path_)) return nullptr;
+  auto opened = SqliteFile::open(path_, may_begin_ ? MissingLog::kCreate : MissingLog::kFail);
   if (!opened) return std::unexpected(std::move(opened).error().in("metadata log"));
   file_ = std::move(*opened);
+  may_begin_ = false;
   return file_.get();
 }
 
@@ -96,7 +102,7 @@ void SqliteLog::Worker::write_group() {
   std::vector<PendingAppend> group = take_group();
   std::vector<Slice> entries;
   for (const PendingAppend& pending : group) entries.push_back(pending.entry);
-  auto file = current_file();
+  auto file = current_file(SqliteAccess::kWrite);
   Result<Position> last = file ? (*file)->append(entries) : std::unexpected(file.error());
   if (last) {
     answer(**file, group, *last);
@@ -155,7 +161,7 @@ void SqliteLog::Worker::set_poll_timer() {
 
 void SqliteLog::Worker::poll() {
   const Position before = watch_.tail();
-  if (auto file = current_file()) {
+  if (auto file = current_file(SqliteAccess::kRead); file && *file != nullptr) {
     if (auto tail = (*file)->tail()) watch_.set(*tail);
   }
   const Duration delay =

@@ -17,8 +17,12 @@
 
 namespace weir::metadata {
 
+// kWrite: a log that is missing, and never was there, begins.
+enum class SqliteAccess : std::uint8_t { kRead, kWrite };
+
 class SqliteLog::Worker {
  public:
+  // `file`: none where the log has not begun.
   Worker(std::string path, std::unique_ptr<SqliteFile> file, Clock& clock);
   // Finishes what was posted.
   ~Worker();
@@ -27,18 +31,19 @@ class SqliteLog::Worker {
 
   Task<Result<Appended>> append(Slice entry, Position known);
   Task<void> wait_past(Position position, MonoTime deadline);
-  // Runs `call` with the file on the thread.
+  // Runs `call` with the file on the thread. Where the log has not begun and need not, the answer
+  // is that of an empty one: nothing.
   template <typename T, typename F>
-  Task<Result<T>> perform(F call) {
-    co_return co_await run_on(thread_.get_executor(), [this, &call]() -> Result<T> {
-      WEIR_TRY(SqliteFile* const file, current_file());
-      return call(*file);
+  Task<Result<T>> perform(F call, SqliteAccess access = SqliteAccess::kRead) {
+    co_return co_await run_on(thread_.get_executor(), [this, &call, access]() -> Result<T> {
+      WEIR_TRY(SqliteFile* const file, current_file(access));
+      return file == nullptr ? Result<T>() : call(*file);
     });
   }
 
  private:
-  // The file, opened anew if another has taken its place.
-  [[nodiscard]] Result<SqliteFile*> current_file();
+  // The file, opened anew if another has taken its place. Null: the log has not begun.
+  [[nodiscard]] Result<SqliteFile*> current_file(SqliteAccess access);
   void write_group();
   [[nodiscard]] std::vector<PendingAppend> take_group();
   void answer(SqliteFile& file, std::vector<PendingAppend>& group, Position last);
@@ -49,6 +54,7 @@ class SqliteLog::Worker {
   const std::string path_;
   Clock& clock_;
   std::unique_ptr<SqliteFile> file_;  // of the thread
+  bool may_begin_;                    // of the thread: there never was a file
   Duration poll_delay_;               // of the thread
   TailWatch watch_;
 
