@@ -234,10 +234,13 @@ std::optional<Appender::Record> Appender::next_record() {
 
 // An error may come after the append: the outcome is unknown but for kRefused.
 Task<Result<Appended>> Appender::append_once(Slice bytes) {
-  WEIR_CO_CHECK(co_await replayer_.resolve_doubt());
+  // The call begins before the look at the log: should that be another one from here on, nothing is
+  // appended to it.
   Position known = replayer_.position();
+  auto call = log_.append(std::move(bytes), known);
+  WEIR_CO_CHECK(co_await replayer_.resolve_doubt());
   appending_ = true;
-  auto appended = co_await log_.append(std::move(bytes), known);
+  auto appended = co_await std::move(call);
   appending_ = false;
   appended_.notify();
   if (appended && appended->position <= known) {

@@ -3,6 +3,7 @@ for longer than its session, and a producer and a group of consumers go on. Noth
 has two values, and every acknowledged record is consumed."""
 import contextlib
 import os
+import pathlib
 import random
 import secrets
 import signal
@@ -19,6 +20,19 @@ SESSION_MS = 3000
 PATIENCE = 12.0
 NOT_COORDINATOR = 16
 UNKNOWN_MEMBER_ID = 25
+
+
+def stop_outside_of_the_log(victim, path):
+    """Who stands still in the middle of a transaction keeps SQLite's lock from everybody: that is not what is tested."""
+    while True:
+        victim.freeze()
+        log = sqlite3.connect(path, timeout=1, isolation_level=None)
+        with contextlib.closing(log), contextlib.suppress(sqlite3.OperationalError):
+            log.execute("BEGIN IMMEDIATE")
+            log.execute("ROLLBACK")
+            return
+        victim.process.send_signal(signal.SIGCONT)
+        time.sleep(0.05)
 
 
 class ClusterSqlite(RealTest):
@@ -66,18 +80,6 @@ class ClusterSqlite(RealTest):
                 pauses.look()
             time.sleep(0.05)
 
-    def stop_outside_of_the_log(self, victim):
-        """Who stands still in the middle of a transaction keeps SQLite's lock from everybody: that is not what is tested."""
-        while True:
-            victim.freeze()
-            log = sqlite3.connect(self.scratch / "metadata.db", timeout=1, isolation_level=None)
-            with contextlib.closing(log), contextlib.suppress(sqlite3.OperationalError):
-                log.execute("BEGIN IMMEDIATE")
-                log.execute("ROLLBACK")
-                return
-            victim.process.send_signal(signal.SIGCONT)
-            time.sleep(0.05)
-
     def fault(self, moments, watched, is_kill):
         """One broker is killed, or stands still, for longer than its session; what happened in words."""
         victim = moments.choice(self.brokers)
@@ -89,7 +91,7 @@ class ClusterSqlite(RealTest):
             self.wait_live(another, 2)
             victim.start()
             return f"{name} killed"
-        self.stop_outside_of_the_log(victim)
+        stop_outside_of_the_log(victim, self.scratch / "metadata.db")
         self.watch(watched, 8)
         self.wait_live(another, 2)
         victim.process.send_signal(signal.SIGCONT)
@@ -219,3 +221,69 @@ class ClusterSqlite(RealTest):
         """Leader and leader epoch of partition 0 for a client of zone 3."""
         part = self.metadata(self.brokers[0], topic, "zone=zone-3")["topics"][0]["partitions"][0]
         return part["leader_id"], part["leader_epoch"]
+
+
+class PutBack(RealTest):
+    """The database is put back to an older state under two brokers, one of which stands still."""
+    needs_weir = True
+    MORE = 15
+
+    @classmethod
+    def prepare(cls):
+        cls.path = cls.scratch / "metadata.db"
+        cls.brokers = [Weir(cls.scratch / f"broker{i}", node_id=i, object_store_url=f"file:{cls.scratch}/objects",
+                            metadata_log_url=f"sqlite:{cls.path}") for i in (1, 2, 3)]
+        for broker in cls.brokers[:2]:
+            broker.start()
+
+    @classmethod
+    def tearDownClass(cls):
+        try:
+            for broker in getattr(cls, "brokers", []):
+                broker.kill()
+        finally:
+            super().tearDownClass()
+
+    def wait(self, what, broker, seconds=30):
+        """Until it holds; a broker that is built anew takes no connections meanwhile."""
+        deadline = time.monotonic() + seconds
+        while True:
+            with contextlib.suppress(OSError, client.Closed):
+                if what():
+                    return
+            self.assertLess(time.monotonic(), deadline, f"not within {seconds} s:\n{broker.tail()}")
+            time.sleep(0.05)
+
+    def write(self, broker, topic):
+        connection = client.Connection(broker.bootstrap)
+        with contextlib.closing(connection):
+            answer = connection.call("Produce", 9, bodies.produce(topic, {0: batches.batch(["a"])}))
+            return answer["responses"][0]["partition_responses"][0]["error_code"] == 0
+
+    def tail_of_log(self):
+        with contextlib.closing(sqlite3.connect(self.path)) as log:
+            return log.execute("SELECT max(position) FROM log").fetchone()[0]
+
+    def test_who_stood_still_does_not_spoil_the_log(self):
+        one, two, three = self.brokers
+        topic = create_topic(one.bootstrap)
+        self.wait(lambda: self.write(two, topic), two)
+        copy = self.scratch / "copy.db"
+        with contextlib.closing(sqlite3.connect(self.path)) as log, contextlib.closing(sqlite3.connect(copy)) as to:
+            log.backup(to)
+        for _ in range(self.MORE):
+            self.assertTrue(self.write(two, topic))
+        known = self.tail_of_log()
+        stop_outside_of_the_log(two, self.path)
+        for end in ("-wal", "-shm"):
+            pathlib.Path(f"{self.path}{end}").unlink(missing_ok=True)
+        copy.rename(self.path)
+        self.wait(lambda: self.write(one, topic) and self.tail_of_log() > known + self.MORE, one)
+        two.process.send_signal(signal.SIGCONT)
+        self.wait(lambda: "diverged" in two.tail(), two)
+        for broker in (one, two):
+            self.wait(lambda broker=broker: broker.not_ready() is None and self.write(broker, topic), broker)
+        three.start()
+        self.wait(lambda: three.not_ready() is None and self.write(three, topic), three)
+        for broker in self.brokers:
+            self.assertNotIn("at or before position", broker.tail(1 << 20))

@@ -12,6 +12,7 @@ struct PendingAppend {
   Slice entry;
   Position known;
   OneShot<Result<Appended>> done;
+  std::uint64_t incarnation = 0;  // of the log when the call began, where the backend asks for it
 };
 
 class AppendQueue {

@@ -91,7 +91,8 @@ class MetadataLog {
 
   // Grows before calls may meet another history than earlier ones did: a database that was
   // connected to again may have been restored, or be a copy that lacks the last entries. Who keeps
-  // a state compares it with the log then. A call that began before does not append to the new one.
+  // a state compares it with the log then. An append that began before (was called, if not awaited
+  // yet) does not go to the new one, but fails with kUnavailable.
   [[nodiscard]] virtual std::uint64_t incarnation() const { return 0; }
   // How long to leave it to wait_past() to notice what others append before looking with read():
   // longer where looking costs money.

@@ -33,9 +33,9 @@ Result<std::unique_ptr<PostgresLog>> PostgresLog::open(std::string url, Clock& c
   return std::unique_ptr<PostgresLog>(new PostgresLog(std::move(worker)));
 }
 
+// Not a coroutine: the call begins here, not where it is awaited.
 Task<Result<Appended>> PostgresLog::append(Slice entry, Position known) {
-  WEIR_CO_CHECK(check_append(entry, known));
-  co_return co_await worker_->append(std::move(entry), known);
+  return worker_->append(std::move(entry), known, worker_->incarnation());
 }
 
 Task<Result<std::vector<LogEntry>>> PostgresLog::read(Position after, ByteCount limit) {

@@ -1,5 +1,6 @@
 #include "metadata/log/postgres_worker.h"
 
+#include "metadata/log/log_rules.h"
 #include "metadata/log/postgres_schema.h"
 #include "metadata/log/postgres_session.h"
 #include "runtime/backoff.h"
@@ -53,11 +54,16 @@ std::optional<Error> PostgresLog::Worker::admit() const {
   return Error{ErrorCode::kUnavailable, down_->message};
 }
 
-Task<Result<Appended>> PostgresLog::Worker::append(Slice entry, Position known) {
+Task<Result<Appended>> PostgresLog::Worker::append(Slice entry, Position known,
+                                                   std::uint64_t incarnation) {
+  WEIR_CO_CHECK(check_append(entry, known));
   OneShot<Result<Appended>> done;
   {
     std::lock_guard lock(mutex_);
     if (auto refused = admit()) co_return std::unexpected(*refused);
+    if (incarnation != incarnation_) {
+      co_return fail(ErrorCode::kUnavailable, "postgres was connected to again meanwhile");
+    }
     WEIR_CO_CHECK(appends_.push({std::move(entry), known, done}));
   }
   boost::asio::post(loop_, [this] { pump(); });

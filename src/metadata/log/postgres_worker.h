@@ -34,7 +34,8 @@ class PostgresLog::Worker {
 
   // Until the first attempt to connect has ended. Blocks.
   [[nodiscard]] Status wait_first_attempt() { return first_attempt_.get_future().get(); }
-  Task<Result<Appended>> append(Slice entry, Position known);
+  // `incarnation`: when the call began.
+  Task<Result<Appended>> append(Slice entry, Position known, std::uint64_t incarnation);
   // An empty answer: there is no log yet, so everything in it is empty. `begins`: the tables are
   // made for it where there are none, as for an append.
   Task<Result<PgAnswer>> ask(std::vector<PgStep> steps, bool begins = false);

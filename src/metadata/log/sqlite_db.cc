@@ -1,5 +1,6 @@
 #include "metadata/log/sqlite_db.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <unistd.h>
@@ -155,7 +156,8 @@ void SqliteDb::Close::operator()(sqlite3* db) const { sqlite3_close(db); }
 
 Status SqliteDb::check_folder(const std::string& path) {
   const std::string file = file_of(path);
-  if (::access(std::filesystem::path(file).parent_path().c_str(), W_OK | X_OK) == 0) return {};
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return {};
   return fail(ErrorCode::kUnavailable,
               fmt::format("{}: the file cannot be made ({}){}", path, std::strerror(errno),
                           hint_for(file, MissingLog::kCreate)));

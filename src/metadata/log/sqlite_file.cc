@@ -92,6 +92,10 @@ bool SqliteFile::is_current() const {
   return ::stat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
 }
 
+void SqliteFile::keep_journal() {
+  sqlite3_db_config(db_.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
 Result<bool> SqliteFile::has_tables() {
   // One look at both: another process may be making the tables.
   WEIR_CHECK(db_.execute("BEGIN"));

@@ -30,6 +30,9 @@ class SqliteFile {
   // backup). Writes would be lost.
   [[nodiscard]] bool is_current() const;
 
+  // Its end leaves the journal as it is: what is in it may not belong to what the file holds now.
+  void keep_journal();
+
   // All of them, in one transaction. The position of the last.
   [[nodiscard]] Result<Position> append(std::span<const Slice> entries);
   // Entries in (after, before), up to `limit` bytes, as MetadataLog::read.

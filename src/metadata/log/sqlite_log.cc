@@ -27,9 +27,9 @@ Result<std::unique_ptr<SqliteLog>> SqliteLog::open(std::string path, Clock& cloc
   return std::unique_ptr<SqliteLog>(new SqliteLog(std::move(worker)));
 }
 
+// Not a coroutine: the call begins here, not where it is awaited.
 Task<Result<Appended>> SqliteLog::append(Slice entry, Position known) {
-  WEIR_CO_CHECK(check_append(entry, known));
-  co_return co_await worker_->append(std::move(entry), known);
+  return worker_->append(std::move(entry), known, worker_->incarnation());
 }
 
 Task<Result<std::vector<LogEntry>>> SqliteLog::read(Position after, ByteCount limit) {
@@ -75,5 +75,7 @@ Task<Result<Uuid>> SqliteLog::cluster_id(Uuid proposal) {
       [&](SqliteFile& file) { return file.cluster_id(proposal); },
       proposal.is_zero() ? SqliteAccess::kRead : SqliteAccess::kWrite);
 }
+
+std::uint64_t SqliteLog::incarnation() const { return worker_->incarnation(); }
 
 }  // namespace weir::metadata

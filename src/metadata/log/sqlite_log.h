@@ -7,7 +7,8 @@
 // those of other processes.
 //
 // A file that is replaced while it is open is noticed before the next call uses it, and the new one
-// is opened.
+// is opened: another incarnation. So is one that turned out to be damaged, at the next call: it may
+// have been put back by then. Calls that began before fail with kUnavailable and do nothing.
 #pragma once
 #include "metadata/log/metadata_log.h"
 #include "metadata/log/missing_log.h"
@@ -38,6 +39,7 @@ class SqliteLog final : public MetadataLog {
   Task<Status> record_snapshot(SnapshotRef ref) override;
   Task<Status> trim(Position upto) override;
   Task<Result<Uuid>> cluster_id(Uuid proposal) override;
+  [[nodiscard]] std::uint64_t incarnation() const override;
 
  private:
   class Worker;

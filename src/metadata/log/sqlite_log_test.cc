@@ -10,8 +10,11 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <functional>
 
 namespace weir::metadata {
 namespace {
@@ -77,6 +80,20 @@ class SqliteLogTest : public ::testing::Test {
     body();
     EXPECT_EQ(sqlite3_exec(other, "COMMIT", nullptr, nullptr, nullptr), SQLITE_OK);
     sqlite3_close(other);
+  }
+  // An operator makes a backup, and puts it back while the broker runs.
+  std::string back_up() const {
+    const std::string backup = (folder_.path() / "backup.db").string();
+    sql("VACUUM INTO '" + backup + "'");
+    return backup;
+  }
+  void remove_journal() const {
+    std::filesystem::remove(path() + "-wal");
+    std::filesystem::remove(path() + "-shm");
+  }
+  void put_back() const {
+    remove_journal();
+    std::filesystem::rename(folder_.path() / "backup.db", path());
   }
   [[nodiscard]] Error open_error() {
     auto log = SqliteLog::open(path(), clock_);
@@ -223,6 +240,24 @@ TEST_F(SqliteLogTest, NamesAFolderThatIsMissing) {
       << log.error().message;
 }
 
+TEST_F(SqliteLogTest, NamesAFolderInWhichItMayMakeNothing) {
+  const auto folder = folder_.path() / "of-another";
+  std::filesystem::create_directory(folder);
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(folder, std::filesystem::perms(0555));
+  constexpr uid_t kNobody = 65534;
+  const uid_t user = ::geteuid();
+  if (user == 0) ASSERT_EQ(::seteuid(kNobody), 0);
+  auto log = SqliteLog::open((folder / "metadata.db").string(), clock_);
+  if (user == 0) ASSERT_EQ(::seteuid(user), 0);
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(log.error().message.find("Permission denied"), std::string::npos)
+      << log.error().message;
+  EXPECT_EQ(log.error().message.find("No such file"), std::string::npos) << log.error().message;
+  EXPECT_NE(log.error().message.find(folder.string()), std::string::npos) << log.error().message;
+}
+
 TEST_F(SqliteLogTest, ReportsADamagedPage) {
   {
     auto log = open();
@@ -251,21 +286,89 @@ TEST_F(SqliteLogTest, ReportsAMissingEntry) {
 TEST_F(SqliteLogTest, NoticesThatTheFileWasReplaced) {
   auto log = open();
   append(*log, "a");
-  const std::string backup = (folder_.path() / "backup.db").string();
-  sql("VACUUM INTO '" + backup + "'");
+  back_up();
   append(*log, "b");
-  // An operator restores the backup while the broker runs.
-  std::filesystem::remove(path() + "-wal");
-  std::filesystem::remove(path() + "-shm");
-  std::filesystem::rename(backup, path());
+  put_back();
   auto other = open();
   EXPECT_EQ(append(*other, "c"), 2);
+  EXPECT_EQ(run(log->tail()).error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(run(log->tail()).value(), 2);
   // Closing the old file must not take the journal of the new one along.
   EXPECT_TRUE(std::filesystem::exists(path() + "-wal"));
   EXPECT_EQ(append(*log, "d"), 3);
   EXPECT_EQ(append(*other, "e"), 4);
   EXPECT_EQ(run(log->read(0, 1_MiB)).value().size(), 4U);
+}
+
+TEST_F(SqliteLogTest, WhoDoesNotKnowYetThatTheFileWasReplacedWritesNothingIntoTheNewOne) {
+  const std::function<Status(SqliteLog&)> calls[] = {
+      [&](SqliteLog& log) -> Status {
+        WEIR_TRY(const Appended appended, run(log.append(Slice::copy_of("lost"), 2)));
+        ADD_FAILURE() << "appended at " << appended.position;
+        return {};
+      },
+      [&](SqliteLog& log) { return run(log.record_snapshot({2, "snapshots/lost"})); },
+      [&](SqliteLog& log) -> Status {
+        WEIR_TRY(const Uuid id, run(log.cluster_id({9, 9})));
+        ADD_FAILURE() << "the cluster is " << id.to_string();
+        return {};
+      }};
+  auto log = open();
+  append(*log, "a");
+  for (const auto& call : calls) {
+    back_up();
+    append(*log, "b");
+    put_back();
+    auto other = open();
+    for (const char* entry : {"c", "d"}) append(*other, entry);
+    const Position tail = run(other->tail()).value();
+    const std::uint64_t before = log->incarnation();
+    const Status status = call(*log);
+    ASSERT_FALSE(status);
+    // Not kRefused: once it is known what the new file holds, the same may be tried again.
+    EXPECT_EQ(status.error().code, ErrorCode::kUnavailable) << status.error().to_string();
+    EXPECT_GT(log->incarnation(), before);
+    EXPECT_EQ(run(other->tail()).value(), tail);
+    EXPECT_EQ(run(other->latest_snapshot()).value().position, 0);
+    EXPECT_TRUE(run(other->cluster_id({})).value().is_zero());
+    EXPECT_EQ(append(*log, "e"), tail + 1);
+  }
+}
+
+TEST_F(SqliteLogTest, AnAppendBeginsWhenItIsCalled) {
+  auto log = open();
+  append(*log, "a");
+  back_up();
+  append(*log, "b");
+  auto begun = log->append(Slice::copy_of("lost"), 2);
+  put_back();
+  EXPECT_FALSE(run(log->tail()));
+  EXPECT_EQ(run(log->tail()).value(), 1);
+  auto appended = run(std::move(begun));
+  ASSERT_FALSE(appended);
+  EXPECT_EQ(appended.error().code, ErrorCode::kUnavailable) << appended.error().to_string();
+  EXPECT_EQ(run(log->tail()).value(), 1);
+}
+
+TEST_F(SqliteLogTest, GoesOnWithAFileThatIsGoodAgain) {
+  auto log = open();
+  append(*log, "a");
+  const std::string backup = back_up();
+  append(*log, "b");
+  sql("PRAGMA wal_checkpoint(TRUNCATE)");  // so that it looks at the file again
+  std::ofstream(path()) << std::string(8192 * 3, 'x');
+  const std::uint64_t before = log->incarnation();
+  for (int call = 0; call < 2; ++call) {
+    auto tail = run(log->tail());
+    ASSERT_FALSE(tail);
+    EXPECT_EQ(tail.error().code, ErrorCode::kCorrupt) << tail.error().to_string();
+  }
+  EXPECT_GT(log->incarnation(), before);
+  remove_journal();
+  using std::filesystem::copy_options;
+  std::filesystem::copy_file(backup, path(), copy_options::overwrite_existing);
+  EXPECT_EQ(run(log->tail()).value(), 1);
+  EXPECT_EQ(append(*log, "c"), 2);
 }
 
 // It could belong to another store, and would then count as the log that was lost.

@@ -71,6 +71,7 @@ Result<SqliteFile*> SqliteLog::Worker::current_file(SqliteAccess access) {
   if (file_ && file_->is_current()) return file_.get();
   if (file_) {
     log::warn("metadata.log.replaced", {{"path", path_}});
+    ++incarnation_;
     file_.reset();
   }
   if (may_begin_ && access == SqliteAccess::kRead && !SqliteFile::is_begun(path_)) return nullptr;
@@ -81,11 +82,26 @@ Result<SqliteFile*> SqliteLog::Worker::current_file(SqliteAccess access) {
   return file_.get();
 }
 
-Task<Result<Appended>> SqliteLog::Worker::append(Slice entry, Position known) {
+Error SqliteLog::Worker::replaced() const {
+  return {ErrorCode::kUnavailable, "metadata log: " + path_ + " was opened anew meanwhile"};
+}
+
+void SqliteLog::Worker::look_for_damage(const Error& error) {
+  if (error.code != ErrorCode::kCorrupt || !file_) return;
+  static log::RateLimit limit(std::chrono::seconds(10));
+  log::warn(limit, "metadata.log.damaged", {{"path", path_}, {"error", error}});
+  ++incarnation_;
+  file_->keep_journal();
+  file_.reset();
+}
+
+Task<Result<Appended>> SqliteLog::Worker::append(Slice entry, Position known,
+                                                 std::uint64_t incarnation) {
+  WEIR_CO_CHECK(check_append(entry, known));
   OneShot<Result<Appended>> done;
   {
     std::lock_guard lock(mutex_);
-    Status queued = queue_.push({std::move(entry), known, done});
+    Status queued = queue_.push({std::move(entry), known, done, incarnation});
     if (!queued) co_return std::unexpected(queued.error().in(path_));
     if (!writing_) boost::asio::post(thread_, [this] { write_group(); });
     writing_ = true;
@@ -98,19 +114,35 @@ std::vector<PendingAppend> SqliteLog::Worker::take_group() {
   return queue_.take_group();
 }
 
-void SqliteLog::Worker::write_group() {
-  std::vector<PendingAppend> group = take_group();
+// Who appends under an older incarnation has not seen what the file of this one holds. Nothing of
+// theirs is written.
+void SqliteLog::Worker::fail_older(std::vector<PendingAppend>& group) const {
+  std::erase_if(group, [this](PendingAppend& pending) {
+    if (pending.incarnation == incarnation_) return false;
+    pending.done.set(std::unexpected(replaced()));
+    return true;
+  });
+}
+
+void SqliteLog::Worker::write(std::vector<PendingAppend> group) {
+  auto file = current_file(SqliteAccess::kWrite);
+  if (!file) return fail_all(group, file.error());
+  fail_older(group);
+  if (group.empty()) return;
   std::vector<Slice> entries;
   for (const PendingAppend& pending : group) entries.push_back(pending.entry);
-  auto file = current_file(SqliteAccess::kWrite);
-  Result<Position> last = file ? (*file)->append(entries) : std::unexpected(file.error());
-  if (last) {
-    answer(**file, group, *last);
-    watch_.set(*last);
-  } else {
-    fail_all(group, last.error());
+  auto last = (*file)->append(entries);
+  if (!last) {
+    look_for_damage(last.error());
+    return fail_all(group, last.error());
   }
-  if (last) checkpoint(**file);
+  answer(**file, group, *last);
+  watch_.set(*last);
+  checkpoint(**file);
+}
+
+void SqliteLog::Worker::write_group() {
+  write(take_group());
   std::lock_guard lock(mutex_);
   writing_ = !queue_.empty();
   // Posted, not looped: reads and trims get their turn in between.
@@ -162,7 +194,9 @@ void SqliteLog::Worker::set_poll_timer() {
 void SqliteLog::Worker::poll() {
   const Position before = watch_.tail();
   if (auto file = current_file(SqliteAccess::kRead); file && *file != nullptr) {
-    if (auto tail = (*file)->tail()) watch_.set(*tail);
+    auto tail = (*file)->tail();
+    if (tail) watch_.set(*tail);
+    if (!tail) look_for_damage(tail.error());
   }
   const Duration delay =
       watch_.tail() == before ? std::min(poll_delay_ * 2, kLongestPoll) : kShortestPoll;

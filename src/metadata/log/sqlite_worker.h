@@ -11,6 +11,7 @@
 
 #include <boost/asio/thread_pool.hpp>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -29,22 +30,35 @@ class SqliteLog::Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  Task<Result<Appended>> append(Slice entry, Position known);
+  // `incarnation`: when the call began.
+  Task<Result<Appended>> append(Slice entry, Position known, std::uint64_t incarnation);
   Task<void> wait_past(Position position, MonoTime deadline);
-  // Runs `call` with the file on the thread. Where the log has not begun and need not, the answer
-  // is that of an empty one: nothing.
+  [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
+  // Runs `call` with the file on the thread, if it is still the one of now. Where the log has not
+  // begun and need not, the answer is that of an empty one: nothing.
   template <typename T, typename F>
   Task<Result<T>> perform(F call, SqliteAccess access = SqliteAccess::kRead) {
-    co_return co_await run_on(thread_.get_executor(), [this, &call, access]() -> Result<T> {
+    const std::uint64_t began = incarnation_;
+    co_return co_await run_on(thread_.get_executor(), [this, began, access, &call]() -> Result<T> {
       WEIR_TRY(SqliteFile* const file, current_file(access));
-      return file == nullptr ? Result<T>() : call(*file);
+      if (began != incarnation_) return std::unexpected(replaced());
+      if (file == nullptr) return Result<T>();
+      Result<T> result = call(*file);
+      if (!result) look_for_damage(result.error());
+      return result;
     });
   }
 
  private:
-  // The file, opened anew if another has taken its place. Null: the log has not begun.
+  // The file, opened anew if another has taken its place: then the incarnation is another, too.
+  // Null: the log has not begun.
   [[nodiscard]] Result<SqliteFile*> current_file(SqliteAccess access);
+  [[nodiscard]] Error replaced() const;
+  // What was opened is read no more after an error that tells that it is no good.
+  void look_for_damage(const Error& error);
   void write_group();
+  void write(std::vector<PendingAppend> group);
+  void fail_older(std::vector<PendingAppend>& group) const;
   [[nodiscard]] std::vector<PendingAppend> take_group();
   void answer(SqliteFile& file, std::vector<PendingAppend>& group, Position last);
   void checkpoint(SqliteFile& file);
@@ -55,7 +69,9 @@ class SqliteLog::Worker {
   Clock& clock_;
   std::unique_ptr<SqliteFile> file_;  // of the thread
   bool may_begin_;                    // of the thread: there never was a file
-  Duration poll_delay_;               // of the thread
+  // Grows when a file is closed, on the thread: no two files are read or written under one.
+  std::atomic<std::uint64_t> incarnation_ = 0;
+  Duration poll_delay_;  // of the thread
   TailWatch watch_;
 
   std::mutex mutex_;
