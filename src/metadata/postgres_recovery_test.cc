@@ -35,11 +35,10 @@ class PostgresRecoveryTest : public PostgresTest {
   }
   std::unique_ptr<LogCoordinator> make_coordinator(MetadataLog& log,
                                                    LogCoordinatorOptions options) {
-    return std::make_unique<LogCoordinator>(log, nullptr, clock_, Rng(++seed_),
-                                            loop_.get_executor(), loop_.get_executor(),
-                                            std::move(options));
+    return std::make_unique<LogCoordinator>(log, nullptr, clock_, Rng(++seed_), loop.get_executor(),
+                                            loop.get_executor(), std::move(options));
   }
-  void stop(Broker& broker) { run_task(loop_, broker.coordinator->stop()); }
+  void stop(Broker& broker) { run_task(loop, broker.coordinator->stop()); }
 
   KafkaError create(Broker& broker, const std::string& name) {
     CreateTopics command;
@@ -50,7 +49,7 @@ class PostgresRecoveryTest : public PostgresTest {
   }
   bool run_until(const std::function<bool()>& done) {
     const MonoTime end = clock_.now() + seconds(30);
-    while (!done() && clock_.now() < end) run_task(loop_, clock_.sleep(milliseconds(20)));
+    while (!done() && clock_.now() < end) run_task(loop, clock_.sleep(milliseconds(20)));
     return done();
   }
 

@@ -62,7 +62,7 @@ TEST_F(PostgresEmptyTest, AnEmptyDatabaseStaysOneOverAnOutage) {
   server_->start();
   const MonoTime end = clock_.now() + std::chrono::seconds(30);
   while (!run(log->tail()) && clock_.now() < end)
-    run_task(loop_, clock_.sleep(std::chrono::milliseconds(20)));
+    run_task(loop, clock_.sleep(std::chrono::milliseconds(20)));
   EXPECT_EQ(run(log->tail()).value(), 0);
   EXPECT_EQ(things(), "0");
   EXPECT_EQ(append_at_last(*log, "a"), 1);

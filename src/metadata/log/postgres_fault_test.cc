@@ -16,8 +16,8 @@ using Cut = PostgresTestProxy::Cut;
 class PostgresFaultTest : public PostgresTest {
  protected:
   static void wait_until(const bool& done) {
-    loop_.restart();
-    while (!done) loop_.run_one();
+    loop.restart();
+    while (!done) loop.run_one();
   }
 };
 
@@ -283,7 +283,7 @@ TEST_F(PostgresFaultTest, AnotherBrokersAppendWakesWithoutPolling) {
   auto other = open();
   bool woken = false;
   const MonoTime deadline = clock_.now() + seconds(30);
-  boost::asio::co_spawn(loop_, other->wait_past(1, deadline),
+  boost::asio::co_spawn(loop, other->wait_past(1, deadline),
                         [&](const std::exception_ptr&) { woken = true; });
   ASSERT_EQ(append(*log, "b").value().position, 2);
   wait_until(woken);
@@ -296,7 +296,7 @@ TEST_F(PostgresFaultTest, PollingWakesWhereNothingNotifies) {
   ASSERT_EQ(append(*log, "a").value().position, 1);
   bool woken = false;
   const MonoTime deadline = clock_.now() + seconds(30);
-  boost::asio::co_spawn(loop_, log->wait_past(1, deadline),
+  boost::asio::co_spawn(loop, log->wait_past(1, deadline),
                         [&](const std::exception_ptr&) { woken = true; });
   server_->execute("INSERT INTO " + schema() + ".weir_log VALUES (2, 'b')");
   wait_until(woken);

@@ -28,7 +28,7 @@ class PostgresTest : public ::testing::Test {
   }
   template <typename T>
   T run(Task<T> task) {
-    return run_task(loop_, std::move(task));
+    return run_task(loop, std::move(task));
   }
   Result<Appended> append(MetadataLog& log, const std::string& entry) {
     return run(log.append(Slice::copy_of(entry), 0));
@@ -40,7 +40,7 @@ class PostgresTest : public ::testing::Test {
       auto appended = append(log, entry);
       if (appended) return appended->position;
       if (clock_.now() > end) throw std::runtime_error(appended.error().to_string());
-      run_task(loop_, clock_.sleep(std::chrono::milliseconds(20)));
+      run_task(loop, clock_.sleep(std::chrono::milliseconds(20)));
     }
   }
   std::map<Position, std::string> entries(MetadataLog& log) {
@@ -62,7 +62,7 @@ class PostgresTest : public ::testing::Test {
 
   SystemClock clock_;
   // Logs have threads that may be within a call that woke the loop.
-  static inline boost::asio::io_context loop_;
+  static inline boost::asio::io_context loop;
   PostgresOptions options_{.patience = std::chrono::seconds(1)};
   PostgresTestServer* server_ = nullptr;
   std::string url_;
