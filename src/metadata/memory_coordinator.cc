@@ -121,6 +121,7 @@ void MemoryCoordinator::add_listener(CommitListener& listener) {
 
 BrokerEpoch MemoryCoordinator::broker_epoch() const {
   std::lock_guard lock(mutex_);
+  if (refusal_ && refusal_->code == ErrorCode::kFenced) return -1;
   auto found = writers_.find(broker_);
   return found == writers_.end() ? -1 : found->second.epoch;
 }

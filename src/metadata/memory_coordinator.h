@@ -48,7 +48,7 @@ class MemoryCoordinator final : public Coordinator {
   // Every submit(), catch_up() and question about objects answers `error` and does nothing, until
   // it is empty again.
   void set_failure(std::optional<Error> error);
-  // The answer of refusal(); submit() does not care.
+  // The answer of refusal(); submit() does not care. While it is kFenced there is no epoch.
   void set_refusal(std::optional<Error> error);
   // While held, submitted commands wait; release() applies them in their order.
   void hold();

@@ -147,12 +147,11 @@ Task<void> WritePipeline::run() {
 // if the log answers. An error meanwhile would have its producers send again and again, and turn to
 // the new leader with a batch on its way here: librdkafka may then send the next one before it.
 bool WritePipeline::awaits_registration() const {
+  if (is_draining_ || parts_.coordinator.broker_epoch() >= 0) return false;
   const auto oldest = stage_.oldest();
-  if (is_draining_ || !oldest) return false;
   const auto refused = parts_.coordinator.refusal();
-  const bool is_fenced =
-      refused ? refused->code == ErrorCode::kFenced : parts_.coordinator.broker_epoch() < 0;
-  return is_fenced && parts_.clock.now() - *oldest < kRegistrationPatience;
+  const bool is_fenced = !refused || refused->code == ErrorCode::kFenced;
+  return oldest && is_fenced && parts_.clock.now() - *oldest < kRegistrationPatience;
 }
 
 FlushSituation WritePipeline::situation() const {

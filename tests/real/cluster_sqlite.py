@@ -35,9 +35,21 @@ def stop_outside_of_the_log(victim, path):
         time.sleep(0.05)
 
 
-class ClusterSqlite(RealTest):
+class OnSqlite(RealTest):
+    """Kills its brokers at the end."""
     needs_weir = True
+    brokers = ()
 
+    @classmethod
+    def tearDownClass(cls):
+        try:
+            for broker in cls.brokers:
+                broker.kill()
+        finally:
+            super().tearDownClass()
+
+
+class ClusterSqlite(OnSqlite):
     @classmethod
     def prepare(cls):
         shared = {"object_store_url": f"file:{cls.scratch}/objects",
@@ -47,14 +59,6 @@ class ClusterSqlite(RealTest):
         for broker in cls.brokers:
             broker.start()
         cls.bootstrap = ",".join(broker.bootstrap for broker in cls.brokers)
-
-    @classmethod
-    def tearDownClass(cls):
-        try:
-            for broker in getattr(cls, "brokers", []):
-                broker.kill()
-        finally:
-            super().tearDownClass()
 
     def call(self, broker, api, version, body, client_id="test"):
         connection = client.Connection(broker.bootstrap, client_id)
@@ -223,9 +227,8 @@ class ClusterSqlite(RealTest):
         return part["leader_id"], part["leader_epoch"]
 
 
-class PutBack(RealTest):
+class PutBack(OnSqlite):
     """The database is put back to an older state under two brokers, one of which stands still."""
-    needs_weir = True
     MORE = 15
 
     @classmethod
@@ -235,14 +238,6 @@ class PutBack(RealTest):
                             metadata_log_url=f"sqlite:{cls.path}") for i in (1, 2, 3)]
         for broker in cls.brokers[:2]:
             broker.start()
-
-    @classmethod
-    def tearDownClass(cls):
-        try:
-            for broker in getattr(cls, "brokers", []):
-                broker.kill()
-        finally:
-            super().tearDownClass()
 
     def wait(self, what, broker, seconds=30):
         """Until it holds; a broker that is built anew takes no connections meanwhile."""
