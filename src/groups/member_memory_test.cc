@@ -61,8 +61,8 @@ TEST_F(MemberMemoryTest, AJoinThatIsRefusedChangesNobodysAccount) {
 
 TEST_F(MemberMemoryTest, NamesCountAsOftenAsTheyAreKept) {
   const std::string large(10'000, 'n');
-  for (Who who : {Who{.instance_id = large}, Who{.version = 3, .client_id = large},
-                  Who{.version = 3, .group = large}}) {
+  for (const Who& who : {Who{.instance_id = large}, Who{.version = 3, .client_id = large},
+                         Who{.version = 3, .group = large}}) {
     limit_to(95'000);
     EXPECT_FALSE(join(who)->has_value());
     EXPECT_EQ(error_of({.version = 3}), KafkaError::kCoordinatorNotAvailable);

@@ -37,7 +37,7 @@ constexpr Duration kDrainPatience = std::chrono::seconds(10);
 // is gone within the 30 s that most supervisors give.
 constexpr Duration kStorePatience = std::chrono::seconds(10);
 constexpr Duration kStartRetry = std::chrono::seconds(1);
-constexpr Duration kMemoryCheck = std::chrono::seconds(1);
+constexpr Duration kMemoryCheck = std::chrono::milliseconds(100);
 
 net::ConnectionLimits connection_limits(const config::ConnectionConfig& config) {
   net::ConnectionLimits limits;
@@ -236,8 +236,11 @@ void BrokerProcess::Parts::make_coordinator() {
 
 // The budget counts what is in use; what malloc keeps for the next buffers must not come on top.
 Task<void> BrokerProcess::Parts::watch_memory() {
+  GiveBackRule rule(config.broker.memory_budget_bytes);
   while (co_await tasks.sleep(*clock, kMemoryCheck)) {
-    if (resident_bytes() > config.broker.memory_budget_bytes) give_back_free_memory();
+    if (!rule.due(resident_bytes())) continue;
+    give_back_free_memory();
+    rule.gave_back(resident_bytes());
   }
 }
 

@@ -3,6 +3,9 @@
 #include "metadata/state/test_log.h"
 #include "runtime/test_loop.h"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
 namespace weir::metadata {

@@ -11,6 +11,8 @@
 #include "runtime/run_on.h"
 #include "runtime/test_loop.h"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 

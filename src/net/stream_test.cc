@@ -7,6 +7,8 @@
 #include "runtime/test_loop.h"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <gtest/gtest.h>
 
 namespace weir::net {

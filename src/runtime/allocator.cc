@@ -24,4 +24,9 @@ ByteCount resident_bytes() {
 
 void give_back_free_memory() { ::malloc_trim(0); }
 
+bool GiveBackRule::due(ByteCount resident) {
+  least_ = std::min(least_, resident);
+  return resident > std::max(budget_, least_ + budget_ / 16);
+}
+
 }  // namespace weir

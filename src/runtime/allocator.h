@@ -19,4 +19,19 @@ void tune_allocator(ByteCount retained = 64_MiB);
 // arena, and holes, add up to many times what is in use. Takes milliseconds; any thread.
 void give_back_free_memory();
 
+// When to give it back: as soon as more than the budget is resident. Where that is in use and
+// stays, the next time is when a sixteenth of the budget has come on top of it. One thread.
+class GiveBackRule {
+ public:
+  explicit GiveBackRule(ByteCount budget) : budget_(budget) {}
+
+  // Told what is resident, often: at 1 GB/s, 100 ms are a tenth of the default budget.
+  [[nodiscard]] bool due(ByteCount resident);
+  void gave_back(ByteCount resident) { least_ = resident; }
+
+ private:
+  ByteCount budget_;
+  ByteCount least_ = 0;  // since the last time
+};
+
 }  // namespace weir
