@@ -278,6 +278,7 @@ Task<Result<PrunedSnapshots>> SnapshotStore::prune(SnapshotRef keep) {
     co_return fail(ErrorCode::kNotFound,
                    fmt::format("snapshot {} of the log is not in the store", latest.manifest_key));
   }
+  if (!keep.manifest_key.empty() && !keys.manifests.contains(keep.manifest_key)) co_return pruned;
   const auto old = old_manifests(keys, latest, keep);
   WEIR_CO_CHECK(co_await remove_all(store_, old));
   pruned.manifests = old.size();

@@ -74,7 +74,8 @@ class SnapshotStore {
   // another history.
   [[nodiscard]] Task<Result<std::vector<SnapshotRef>>> before(SnapshotRef latest);
   // Deletes snapshots but the latest, the one before it, and `keep` if it names one. Chunks that a
-  // remaining manifest names stay, and so does everything after the latest snapshot.
+  // remaining manifest names stay, and so does everything after the latest snapshot. Nothing is
+  // deleted where the store has no `keep` any more: which of the others is whole is not known then.
   [[nodiscard]] Task<Result<PrunedSnapshots>> prune(SnapshotRef keep = {});
 
  private:

@@ -398,6 +398,22 @@ TEST_F(SnapshotStoreTest, LoadsAnewWhenTheSnapshotIsPrunedMeanwhile) {
   EXPECT_EQ(loaded(), (Content{{"all", "new"}}));
 }
 
+// The one right before the latest may be under way, and is deleted by its writer once that finds
+// that its base is gone (simulator, seed 5820).
+TEST_F(SnapshotStoreTest, NothingGoesWhereTheOneThatIsKnownToBeWholeHasGone) {
+  const Content content = {{"a", "0"}};
+  const Snapshot gone = written(10, content);
+  for (const Position position : {20, 30, 40}) written(position, content);
+  ASSERT_EQ(run(snapshots_.prune()).value().manifests, 2U);
+  const SnapshotRef latest = written(50, content).ref;
+  EXPECT_EQ(run(snapshots_.prune(gone.ref)).value().manifests, 0U);
+  const auto older = run(snapshots_.before(latest));
+  ASSERT_TRUE(older);
+  ASSERT_EQ(older->size(), 2U);
+  for (const SnapshotRef& ref : *older) EXPECT_TRUE(run(snapshots_.load(ref)));
+  EXPECT_EQ(run(snapshots_.prune(older->front())).value().manifests, 1U);
+}
+
 // Whichever call fails, with or without effect: an error, the snapshot before is still whole, and
 // the next attempt works.
 TEST_F(SnapshotStoreTest, AnyFailingCallIsAnErrorAndNoMore) {

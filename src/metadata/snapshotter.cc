@@ -178,6 +178,9 @@ Task<void> Snapshotter::clean_up(SnapshotRef previous) {
                 {{"position", previous.position}, {"error", trimmed.error()}});
     }
   }
+  // Without one that is known to be whole, those before stay until the next: any of them may be the
+  // last that is.
+  if (previous.manifest_key.empty()) co_return;
   if (auto pruned = co_await store_.prune(std::move(previous)); !pruned) {
     log::warn("metadata.snapshot.prune.failed", {{"error", pruned.error()}});
   }

@@ -1,4 +1,4 @@
-// The snapshots of a run: damages the latest one now and then, where the one before it can replace
+// The snapshots of a run: damages the latest one now and then, where those before it can replace
 // it, and looks whether there is always one to start from. Owned by the simulation. Not for a log
 // in the store, whose latest snapshot only brokers know.
 #pragma once
@@ -37,7 +37,9 @@ class SnapshotCare {
   Executor executor_;
   metadata::SnapshotStore snapshots_;
   Rng rng_;
-  std::set<std::string> damaged_;  // manifests
+  // Manifests.
+  std::set<std::string> damaged_;
+  std::set<std::string> recorded_;  // of those that are under way, none is sure to stay
 };
 
 }  // namespace weir::sim
