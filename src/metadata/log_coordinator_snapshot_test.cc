@@ -291,6 +291,27 @@ TEST_F(LostSnapshotTest, NoBrokerSharesWithOneWhoseManifestIsLost) {
   for (const SnapshotChunk& chunk : written.chunks) EXPECT_GT(chunk.written_at, lost);
 }
 
+// The snapshot of before the lost one is all there is until one follows on that which it writes.
+TEST_F(LostSnapshotTest, OneThatKnowsOfNoneDeletesNone) {
+  LogCoordinator& one = start(1);
+  LogCoordinator& two = start(2);
+  topic_ = create(one, "orders");
+  commit(one, topic_, kEvery + 4);
+  logs_.back()->deafen();
+  commit(one, topic_, kEvery);
+  ASSERT_GT(log_.image().trimmed, 0);
+  const Position lost = snapshot();
+  ASSERT_TRUE(run(memory_.put(log_.image().snapshot.manifest_key, Chain(Slice::copy_of("x")), {})));
+  run(one.stop());
+  logs_.back()->hear();
+  commit(two, topic_, 1);
+  ASSERT_GT(snapshot(), lost);
+  damage_latest("head");
+  run(two.stop());
+  LogCoordinator& after = start();
+  EXPECT_EQ(end(after), 2 * static_cast<Offset>(kEvery) + 5);
+}
+
 // It stands in the store since before the log was restored to an older state, and right before the
 // latest.
 TEST_F(LostSnapshotTest, OneOfAnotherHistoryIsNotUsed) {
