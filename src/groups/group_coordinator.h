@@ -58,7 +58,8 @@ struct GroupClient {
   std::shared_ptr<const void> reservation;
 };
 
-// The answer to a commit, which comes when the log has it.
+// The answer to a commit, which comes when the log has it, or after 5 s
+// (COORDINATOR_LOAD_IN_PROGRESS: it may still get there).
 using PendingCommit = OneShot<kafka::OffsetCommitResponse>;
 
 class GroupCoordinator final : public metadata::CommitListener {

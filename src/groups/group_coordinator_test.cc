@@ -293,6 +293,24 @@ TEST_F(GroupsTest, CommitsStandInLineTogetherAndInOrder) {
   run_task(context_, groups_->wait_for_commits("unknown"));
 }
 
+TEST_F(GroupsTest, ACommitWhoseOutcomeStaysUnknownIsAnsweredAfterAWhile) {
+  auto [leader, follower] = stable_pair();
+  log_.hold();
+  PendingCommit unknown = start_commit(leader, 1, 7);
+  advance(milliseconds(4999));
+  EXPECT_FALSE(unknown.is_set());
+  advance(milliseconds(1));
+  ASSERT_TRUE(unknown.is_set());
+  EXPECT_EQ(outcome(unknown), KafkaError::kCoordinatorLoadInProgress);
+  run_task(context_, groups_->wait_for_commits("g"));
+  // Those behind it stay behind it.
+  PendingCommit later = start_commit(leader, 1, 8);
+  log_.release();
+  poll();
+  EXPECT_EQ(outcome(later), KafkaError::kNone);
+  EXPECT_EQ(committed(), 8);
+}
+
 TEST_F(GroupsTest, WhileTheAssignmentIsAwaitedNothingIsCommitted) {
   Joined a = join_new();
   advance(seconds(3));

@@ -20,6 +20,10 @@ namespace {
 
 constexpr std::int16_t kTopicIdVersion = 10;
 constexpr std::int16_t kGroupNotFoundVersion = 9;
+// What offsets.commit.timeout.ms is in Kafka. The answers of a connection are in order: one that
+// waits for a log that is down, since nobody knows whether the commit is in it, would hold up the
+// heartbeats behind it until its member's session is over.
+constexpr Duration kCommitPatience = std::chrono::seconds(5);
 
 std::shared_ptr<const metadata::TopicImage> topic_of(const metadata::ClusterImage& image,
                                                      const OffsetCommitRequest::Topic& topic,
@@ -187,12 +191,20 @@ Task<PendingCommit> GroupCoordinator::begin_commit(const OffsetCommitRequest* re
   plan.command.claim = group->claim;
   auto finish = [](GroupCoordinator* self, CommitPlan started, GroupPtr of,
                    PendingCommit answer) -> Task<void> {
+    auto tell = [&](const Result<metadata::CommandResult>& written) {
+      if (answer.is_set()) return;
+      started.settle(written);
+      answer.set(std::move(started.response));
+      ++of->commits_ended;
+      self->commit_ended_.notify();
+    };
+    const auto impatient = self->clock_.call_after(kCommitPatience, self->executor_, [&tell] {
+      tell(fail(ErrorCode::kTimeout, "the commit's outcome is not known yet"));
+    });
     auto written = co_await self->coordinator_.submit(std::move(started.command));
+    impatient->cancel();
     if (written && written->error == KafkaError::kNotCoordinator) self->forget(of);
-    started.settle(written);
-    answer.set(std::move(started.response));
-    ++of->commits_ended;
-    self->commit_ended_.notify();
+    tell(written);
   };
   ++group->commits_begun;
   // It is submitted before the next call on this executor: tasks begin in the order of their spawn.

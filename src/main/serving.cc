@@ -140,6 +140,7 @@ Task<void> Serving::expire_producers() {
 
 Task<void> Serving::end_waits() {
   fetcher_.stop_waiting();
+  pipeline_.hurry();
   co_await groups_.stop();
 }
 

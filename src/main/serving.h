@@ -46,7 +46,7 @@ class Serving {
   Task<Status> start();
   [[nodiscard]] broker::Dispatcher& dispatcher() { return dispatcher_; }
 
-  // Long polls and joins are answered now and wait no more.
+  // Long polls and joins are answered now and wait no more; what is produced is written at once.
   Task<void> end_waits();
   // After the last request: commits what is staged and ends.
   Task<void> stop();

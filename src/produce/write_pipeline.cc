@@ -120,9 +120,14 @@ WritePipeline::~WritePipeline() = default;
 
 void WritePipeline::start() { tasks_.spawn(parts_.executor, run()); }
 
+void WritePipeline::hurry() {
+  is_hurrying_ = true;
+  wake();
+}
+
 Task<void> WritePipeline::drain() {
   is_draining_ = true;
-  wake();
+  hurry();
   co_await tasks_.join();
   cleanup_.stop();
   co_await cleanup_.join();
@@ -147,7 +152,7 @@ Task<void> WritePipeline::run() {
 // if the log answers. An error meanwhile would have its producers send again and again, and turn to
 // the new leader with a batch on its way here: librdkafka may then send the next one before it.
 bool WritePipeline::awaits_registration() const {
-  if (is_draining_ || parts_.coordinator.broker_epoch() >= 0) return false;
+  if (is_hurrying_ || parts_.coordinator.broker_epoch() >= 0) return false;
   const auto oldest = stage_.oldest();
   const auto refused = parts_.coordinator.refusal();
   const bool is_fenced = !refused || refused->code == ErrorCode::kFenced;
@@ -165,8 +170,8 @@ FlushSituation WritePipeline::situation() const {
 void WritePipeline::flush_what_is_due() {
   while (true) {
     FlushSituation now = situation();
-    bool must_drain = is_draining_ && now.staged > 0 && uploads_ < limits_.max_uploads;
-    if (!must_drain && !policy_.should_flush(now)) return;
+    bool must_flush = is_hurrying_ && now.staged > 0 && uploads_ < limits_.max_uploads;
+    if (!must_flush && !policy_.should_flush(now)) return;
     stage_time_.observe(now.now - now.oldest);
     launch();
   }

@@ -54,6 +54,9 @@ class WritePipeline {
   // Where requests stage their batches.
   [[nodiscard]] Stage& stage() { return stage_; }
   void start();
+  // Nothing waits for more from now on: what is staged, and what still comes, is written at once.
+  // For a broker that stops, whose clients wait for their answers. Any thread.
+  void hurry();
   // Flushes what is staged, and returns when every batch has its outcome. Nothing may be staged
   // after the call. Any thread.
   Task<void> drain();
@@ -91,6 +94,7 @@ class WritePipeline {
   std::int64_t next_sequence_ = 0;
   BrokerEpoch sequence_epoch_ = -1;  // whose sequence next_sequence_ is
   std::size_t uploads_ = 0;
+  std::atomic<bool> is_hurrying_ = false;
   std::atomic<bool> is_draining_ = false;
   TaskGroup tasks_;
   TaskGroup cleanup_;  // of what failed uploads may have left

@@ -342,6 +342,18 @@ TEST_F(NeverEarlyTest, BatchesOfOneIntervalShareAnObject) {
   EXPECT_EQ(outcomes(second)[0].error, KafkaError::kNone);
 }
 
+TEST_F(NeverEarlyTest, NothingWaitsForTheIntervalOnceTheBrokerStops) {
+  auto staged = stage({{0, batch_of(1)}});
+  poll();
+  EXPECT_EQ(memory_.size(), 0U);
+  pipeline_->hurry();
+  poll();
+  EXPECT_EQ(outcomes(staged)[0].base_offset, 0);
+  auto later = stage({{0, batch_of(1)}}, 1);
+  poll();
+  EXPECT_EQ(outcomes(later)[0].base_offset, 1);
+}
+
 TEST_F(NeverEarlyTest, AFullBufferDoesNotWait) {
   auto full = stage({{0, batch_of(100)}});
   poll();

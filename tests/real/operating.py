@@ -113,6 +113,19 @@ class Starts(RealTest):
         self.assertTrue(broker.alive())
         self.assertEqual(broker.stop(), 0)
 
+    def test_a_stop_answers_what_waits_for_its_object(self):
+        broker = self.start(diskless_append_commit_interval_ms=40_000, diskless_append_early_puts_per_second=0).start()
+        wait_until(lambda: broker.not_ready() is None, 20, broker.not_ready)
+        topic = create_topic(broker.bootstrap, 1)
+        connection = client.Connection(broker.bootstrap)
+        connection.send("Produce", 9, bodies.produce(topic, {0: batches.batch(["a"])}))
+        wait_until(lambda: broker.metrics().get("weir_request_memory_bytes", 0) > 0, 20, broker.tail)
+        broker.process.send_signal(signal.SIGTERM)
+        answer = connection.recv()["responses"][0]["partition_responses"][0]
+        self.assertEqual((answer["error_code"], answer["base_offset"]), (0, 0))
+        connection.close()
+        self.assertEqual(broker.process.wait(8), 0)
+
     def test_the_folder_of_the_default_log_is_made(self):
         broker = self.start()
         broker.folder.mkdir()
