@@ -248,9 +248,10 @@ TEST(DescribeGroup, Defaults) {
 }
 
 TEST(Documentation, SaysWhatHasNoEffect) {
-  EXPECT_EQ(documentation(*find_key(Scope::kTopic, "segment.bytes")),
-            "The size of one log file, in bytes. No effect in Weir: There are no log files: "
-            "records are in the object store.");
+  EXPECT_EQ(
+      documentation(*find_key(Scope::kTopic, "segment.ms")),
+      "A log file is closed after this time even when it is not full. No effect in Weir: There "
+      "are no log files: records are in the object store.");
   EXPECT_EQ(documentation(*find_key(Scope::kTopic, "compression.lz4.level")),
             "The level of lz4 where the broker compresses.");
 }
