@@ -10,8 +10,8 @@
 namespace weir {
 
 void tune_allocator(ByteCount retained) {
-  const ByteCount kMmapThreshold = std::min<ByteCount>(4_MiB, retained / 16);
-  mallopt(M_MMAP_THRESHOLD, static_cast<int>(kMmapThreshold));
+  const ByteCount mmap_threshold = std::min<ByteCount>(4_MiB, retained / 16);
+  mallopt(M_MMAP_THRESHOLD, static_cast<int>(mmap_threshold));
   mallopt(M_TRIM_THRESHOLD, static_cast<int>(std::min<ByteCount>(retained, INT_MAX)));
 }
 
