@@ -164,6 +164,7 @@ class Group {
   // Commits of offsets that were put in line for the log, and those of them that have an outcome.
   std::uint64_t commits_begun = 0;
   std::uint64_t commits_ended = 0;
+  std::uint64_t commits_overdue = 0;  // answered before they have one
 
  private:
   void count_protocols(const Member& member, std::ptrdiff_t change);

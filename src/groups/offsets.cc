@@ -2,6 +2,7 @@
 #include "base/planted.h"
 #include "groups/group_coordinator.h"
 #include "groups/subscription.h"
+#include "runtime/scoped_timer.h"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -21,8 +22,8 @@ namespace {
 constexpr std::int16_t kTopicIdVersion = 10;
 constexpr std::int16_t kGroupNotFoundVersion = 9;
 // What offsets.commit.timeout.ms is in Kafka. The answers of a connection are in order: one that
-// waits for a log that is down, since nobody knows whether the commit is in it, would hold up the
-// heartbeats behind it until its member's session is over.
+// waits for a log that is down or slow would hold up the heartbeats behind it until its member's
+// session is over. The commit may still take effect, or be refused.
 constexpr Duration kCommitPatience = std::chrono::seconds(5);
 
 std::shared_ptr<const metadata::TopicImage> topic_of(const metadata::ClusterImage& image,
@@ -181,6 +182,9 @@ Task<PendingCommit> GroupCoordinator::begin_commit(const OffsetCommitRequest* re
     if (member != nullptr) keep_alive(group, *member);
   }
   if (error == KafkaError::kNone && is_stopped_) error = KafkaError::kCoordinatorNotAvailable;
+  // The line for the log does not grow by what its members send again and again.
+  if (error == KafkaError::kNone && group && group->commits_overdue > 0)
+    error = KafkaError::kCoordinatorLoadInProgress;
   PendingCommit pending;
   if (error != KafkaError::kNone || plan.places.empty()) {
     plan.fail_rest(error);
@@ -191,20 +195,23 @@ Task<PendingCommit> GroupCoordinator::begin_commit(const OffsetCommitRequest* re
   plan.command.claim = group->claim;
   auto finish = [](GroupCoordinator* self, CommitPlan started, GroupPtr of,
                    PendingCommit answer) -> Task<void> {
-    auto tell = [&](const Result<metadata::CommandResult>& written) {
-      if (answer.is_set()) return;
+    bool is_overdue = false;
+    const ScopedTimer impatient(self->clock_.call_after(kCommitPatience, self->executor_, [&] {
+      is_overdue = true;
+      ++of->commits_overdue;
+      started.fail_rest(KafkaError::kCoordinatorLoadInProgress);
+      answer.set(std::move(started.response));
+    }));
+    auto written = co_await self->coordinator_.submit(std::move(started.command));
+    if (written && written->error == KafkaError::kNotCoordinator) self->forget(of);
+    if (is_overdue) {
+      --of->commits_overdue;
+    } else {
       started.settle(written);
       answer.set(std::move(started.response));
-      ++of->commits_ended;
-      self->commit_ended_.notify();
-    };
-    const auto impatient = self->clock_.call_after(kCommitPatience, self->executor_, [&tell] {
-      tell(fail(ErrorCode::kTimeout, "the commit's outcome is not known yet"));
-    });
-    auto written = co_await self->coordinator_.submit(std::move(started.command));
-    impatient->cancel();
-    if (written && written->error == KafkaError::kNotCoordinator) self->forget(of);
-    tell(written);
+    }
+    ++of->commits_ended;
+    self->commit_ended_.notify();
   };
   ++group->commits_begun;
   // It is submitted before the next call on this executor: tasks begin in the order of their spawn.

@@ -238,9 +238,9 @@ void BrokerProcess::Parts::make_coordinator() {
 Task<void> BrokerProcess::Parts::watch_memory() {
   GiveBackRule rule(config.broker.memory_budget_bytes);
   while (co_await tasks.sleep(*clock, kMemoryCheck)) {
-    if (!rule.due(resident_bytes())) continue;
+    if (!rule.due(resident_bytes(), clock->now())) continue;
     give_back_free_memory();
-    rule.gave_back(resident_bytes());
+    rule.gave_back(resident_bytes(), clock->now());
   }
 }
 
@@ -349,9 +349,10 @@ Task<void> BrokerProcess::stop(Manner manner) {
     parts_->store.stop();
     parts_->close_connections(Duration::zero());
   }
-  // Waits for data and for rebalances end now, so that connections can answer and close.
-  if (parts_->serving) co_await parts_->serving->end_waits();
+  // Connections take no more requests; waits for data, for objects and for rebalances end, so that
+  // they can answer what they have, and close.
   if (in_order) parts_->close_connections(kDrainPatience);
+  if (parts_->serving) co_await parts_->serving->end_waits();
   co_await parts_->closing.join();
   co_await parts_->handler.join();
   if (parts_->serving) co_await parts_->serving->stop();

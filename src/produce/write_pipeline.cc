@@ -152,7 +152,7 @@ Task<void> WritePipeline::run() {
 // if the log answers. An error meanwhile would have its producers send again and again, and turn to
 // the new leader with a batch on its way here: librdkafka may then send the next one before it.
 bool WritePipeline::awaits_registration() const {
-  if (is_hurrying_ || parts_.coordinator.broker_epoch() >= 0) return false;
+  if (is_draining_ || parts_.coordinator.broker_epoch() >= 0) return false;
   const auto oldest = stage_.oldest();
   const auto refused = parts_.coordinator.refusal();
   const bool is_fenced = !refused || refused->code == ErrorCode::kFenced;

@@ -2,8 +2,8 @@
 // time, commits them in order per partition, and tells each request its outcome
 // (docs/architecture.md, "Write path").
 //
-// Owned by main. Everything but Stage::add and drain() runs on the executor it is given, so nothing
-// here is locked.
+// Owned by main. Everything but Stage::add, hurry() and drain() runs on the executor it is given,
+// so nothing here is locked.
 #pragma once
 #include "metadata/coordinator.h"
 #include "produce/commit_order.h"

@@ -24,9 +24,10 @@ ByteCount resident_bytes() {
 
 void give_back_free_memory() { ::malloc_trim(0); }
 
-bool GiveBackRule::due(ByteCount resident) {
-  least_ = std::min(least_, resident);
-  return resident > std::max(budget_, least_ + budget_ / 16);
+bool GiveBackRule::due(ByteCount resident, MonoTime now) const {
+  if (resident <= budget_) return false;
+  const bool is_early = last_ && now - *last_ < std::chrono::seconds(1);
+  return !is_early || resident > left_ + budget_ / 16;
 }
 
 }  // namespace weir

@@ -2,6 +2,9 @@
 // some MiB all the time.
 #pragma once
 #include "base/units.h"
+#include "runtime/clock.h"
+
+#include <optional>
 
 namespace weir {
 
@@ -19,19 +22,24 @@ void tune_allocator(ByteCount retained = 64_MiB);
 // arena, and holes, add up to many times what is in use. Takes milliseconds; any thread.
 void give_back_free_memory();
 
-// When to give it back: as soon as more than the budget is resident. Where that is in use and
-// stays, the next time is when a sixteenth of the budget has come on top of it. One thread.
+// When to give it back: as soon as more than the budget is resident. Where it was given back less
+// than a second ago, only when a sixteenth of the budget has come on top since: each time costs
+// milliseconds, and what is in use stays. One thread.
 class GiveBackRule {
  public:
   explicit GiveBackRule(ByteCount budget) : budget_(budget) {}
 
   // Told what is resident, often: at 1 GB/s, 100 ms are a tenth of the default budget.
-  [[nodiscard]] bool due(ByteCount resident);
-  void gave_back(ByteCount resident) { least_ = resident; }
+  [[nodiscard]] bool due(ByteCount resident, MonoTime now) const;
+  void gave_back(ByteCount resident, MonoTime now) {
+    left_ = resident;
+    last_ = now;
+  }
 
  private:
   ByteCount budget_;
-  ByteCount least_ = 0;  // since the last time
+  ByteCount left_ = 0;  // by the last time
+  std::optional<MonoTime> last_;
 };
 
 }  // namespace weir

@@ -58,7 +58,9 @@ Task<void> Probe::run() {
   topic.partition_data.push_back({.index = kWhere.partition, .records = builder.build().value()});
   auto response = co_await link.call<kafka::ProduceResponse>(request, 9);
   // Where only a few commands may wait for the log, those of groups may have filled the line.
-  for (int i = 1; i < kTries && response && error_of(*response) != kafka::KafkaError::kNone; ++i) {
+  for (int i = 1;
+       i < kTries && response && error_of(*response) == kafka::KafkaError::kKafkaStorageError;
+       ++i) {
     co_await tasks_.sleep(machine_.clock(), milliseconds(200));
     response = co_await link.call<kafka::ProduceResponse>(request, 9);
   }

@@ -105,6 +105,7 @@ def main():
                 continue
             rounds = []
             for number in range(options.rounds):
+                os.sync()
                 broker = make(scratch / f"{name}{number}")
                 try:
                     broker.start()

@@ -90,6 +90,9 @@ stage_planted() {
 
 # In a fresh clone lint has no binary yet whose reference pages it could compare.
 stage_real() {
-  build release weir rdkafka_client s3_contract && python3 tools/reference_docs.py --check build/release/weir &&
-    python3 tests/real/run.py --weir build/release/weir
+  local status=0
+  build release weir rdkafka_client s3_contract || return 1
+  python3 tools/reference_docs.py --check build/release/weir || status=1
+  python3 tests/real/run.py --weir build/release/weir || status=1
+  return "$status"
 }
