@@ -398,6 +398,19 @@ TEST_F(SnapshotStoreTest, LoadsAnewWhenTheSnapshotIsPrunedMeanwhile) {
   EXPECT_EQ(loaded(), (Content{{"all", "new"}}));
 }
 
+// One of the latest's own position was never recorded, and shares all its parts (simulator, seed
+// 9301).
+TEST_F(SnapshotStoreTest, TheOneBeforeIsOfAnEarlierPosition) {
+  const Snapshot before = written(10, {{"a", "0"}});
+  const Snapshot latest = written(20, {{"a", "1"}});
+  const std::string twin = "snapshots/00000000000000000020/manifest-ffffffffffffffff-7";
+  ASSERT_NE(twin, latest.ref.manifest_key);
+  ASSERT_TRUE(run(objects_.put(twin, Chain(encode_manifest(latest.manifest)), {})));
+  EXPECT_EQ(run(snapshots_.prune()).value().manifests, 1U);
+  EXPECT_TRUE(run(snapshots_.load(before.ref)));
+  EXPECT_EQ(run(objects_.head(twin)).error().code, ErrorCode::kNotFound);
+}
+
 // The one right before the latest may be under way, and is deleted by its writer once that finds
 // that its base is gone (simulator, seed 5820).
 TEST_F(SnapshotStoreTest, NothingGoesWhereTheOneThatIsKnownToBeWholeHasGone) {

@@ -43,7 +43,7 @@ sim_planted() {
   build planted weir-sim
   found=$(build/planted/weir-sim --list-planted | awk '{ print $1 }' | xargs -P "$jobs" -I NAME \
     build/planted/weir-sim --planted NAME --until-found --seed "$first" --last "$last" "${arguments[@]}" |
-    tee /dev/stderr | grep -c ': found at seed ')
+    tee >(cat >&2) | grep -c ': found at seed ')
   local all
   all=$(build/planted/weir-sim --list-planted | wc -l)
   echo "$found of $all planted bugs found"
