@@ -188,6 +188,19 @@ std::vector<BrokerId> preferred_brokers(const Broker& broker, const RequestConte
   return out;
 }
 
+// A broker of Kafka that copies partitions. None does here: no partition has it as a replica.
+bool is_follower(const FetchRequest& request) {
+  return request.replica_id >= 0 || request.replica_state.replica_id >= 0;
+}
+
+// Whether there is a partition at all stays as it is.
+void refuse_follower(std::vector<PartitionData>& data) {
+  for (PartitionData& one : data) {
+    const bool is_known = one.error == KafkaError::kNone || one.high_watermark >= 0;
+    if (is_known) one = PartitionData{.error = KafkaError::kNotLeaderOrFollower};
+  }
+}
+
 // A session may have many partitions, and requests for it are small.
 Task<Status> load_session(Broker& broker, RequestContext& context, SessionPlan& plan) {
   const ByteCount bytes = plan.session->size() * kPartitionWork;
@@ -225,8 +238,10 @@ Task<FetchResponse> fetch_records(Broker& broker, RequestContext& context,
       .closed = context.closed};
   // One with many partitions does not keep others from its memory while it waits.
   if (context.work.reservation) options.hurry = [&broker] { return broker.work.waiting() > 0; };
+  if (is_follower(request)) options.max_wait = {};
   std::vector<PartitionData> data =
       co_await broker.fetcher.fetch(plan.partitions, std::move(options));
+  if (is_follower(request)) refuse_follower(data);
   std::vector<BrokerId> preferred;
   if (is_elsewhere)
     preferred = preferred_brokers(broker, context, request.rack_id, plan.partitions);
