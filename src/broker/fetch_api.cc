@@ -230,7 +230,7 @@ Task<FetchResponse> fetch_records(Broker& broker, RequestContext& context,
   auto min_bytes = std::min(static_cast<ByteCount>(std::max(request.min_bytes, 0)), max_bytes);
   bool is_elsewhere = reads_elsewhere(broker, context, request.rack_id);
   fetch::FetchOptions options{
-      .look_only = is_elsewhere,
+      .look_only = is_elsewhere || is_follower(request),
       .core = context.client.core,
       .max_wait = std::chrono::milliseconds(std::max(request.max_wait_ms, 0)),
       .min_bytes = min_bytes,

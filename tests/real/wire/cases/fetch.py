@@ -188,11 +188,9 @@ def case_waiting_is_bounded(t):
     timed(t, "read committed", topic, {0: 1}, max_wait_ms=600, isolation_level=1)
 
 
-
 def case_as_a_follower(t):
-    """Replica ids are not clients'. No broker has this one; -2 is a consumer that debugs."""
+    """Replica ids are not clients'. No broker has this one."""
     topic = t.topic()
     t.put(topic, ["a", "b"])
     ask(t, "replica 5", topic, {0: 0}, replica_id=5)
     ask(t, "at the end", topic, {0: 2}, replica_id=5, max_wait_ms=100)
-    ask(t, "debugging", topic, {0: 0}, replica_id=-2)
