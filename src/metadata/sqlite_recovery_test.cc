@@ -120,6 +120,8 @@ class SqliteRecoveryTest : public ::testing::Test {
   TemporaryFolder folder_;
   SystemClock clock_;
   boost::asio::io_context loop_;
+  // For what runs within a task of the other; both outlive the logs, whose threads post to them.
+  boost::asio::io_context inner_loop_;
 };
 
 TEST_F(SqliteRecoveryTest, ABrokerThatStoodStillWhileTheFileWasReplacedLeavesTheNewOneAsItIs) {
@@ -170,8 +172,7 @@ TEST_P(SqliteReplacedBehindALookTest, NothingIsWrittenIntoTheNewFile) {
   log.at_look(GetParam(), [&] {
     replaced = true;
     put_back();
-    boost::asio::io_context inner;
-    EXPECT_FALSE(run_task(inner, log.tail()));  // it is noticed at once
+    EXPECT_FALSE(run_task(inner_loop_, log.tail()));  // it is noticed at once
   });
   EXPECT_FALSE(run(still.coordinator->submit(Heartbeat{})));
   EXPECT_TRUE(replaced);

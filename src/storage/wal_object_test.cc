@@ -321,8 +321,8 @@ TEST(WalDump, AnObjectWithoutFooterIsAnError) {
 
 TEST(WalObject, ADamagedFileIsNoticedAndTheOthersAreNot) {
   TemporaryFolder folder;
+  boost::asio::io_context context;  // outlives the threads, which post to it
   boost::asio::thread_pool pool(1);
-  boost::asio::io_context context;
   auto store = *FileStore::open(folder.path(), pool.get_executor());
   std::vector<WalBatch> batches = {{{kLow, 0}, make_batch(5000, 1)},
                                    {{kLow, 1}, make_batch(5000, 2)}};
