@@ -17,6 +17,15 @@ const Where kTrimmed{kEvents, 1};
 
 MonoTime at(int second) { return MonoTime(seconds(second)); }
 
+Bounds told(std::uint64_t process, Offset start, Offset end, Moment asked, Moment answered) {
+  return {.process = process,
+          .where = kHere,
+          .log_start = start,
+          .high_watermark = end,
+          .asked = asked,
+          .at = answered};
+}
+
 Names found_in(const std::function<void(Checker&)>& history) {
   Names names;
   for (const auto& checker : make_checkers()) {
@@ -37,8 +46,9 @@ TEST(CheckersTest, AGoodHistoryOfRecordsHasNoViolations) {
               checker.on_read({kHere, 1, "i1-0-0-1"});
               checker.on_read({kHere, 2, "p2-0-0-0"});
               checker.on_read({kHere, 3, "p2-0-0-0"});  // a plain producer's retry
-              checker.on_bounds(1, kHere, 0, 2);
-              checker.on_bounds(2, kHere, 0, 1);  // another broker may be behind
+              checker.on_bounds(told(1, 0, 2, 10, 11));
+              checker.on_bounds(told(1, 0, 1, 10, 12));  // was on its way with the other
+              checker.on_bounds(told(2, 0, 1, 13, 14));  // another broker may be behind
               checker.on_latest(kHere, 1, 0);     // asked before it was acknowledged
               checker.on_latest(kHere, 2, 1);
               checker.on_damage_told(kHere, 0, true);
@@ -54,7 +64,7 @@ TEST(CheckersTest, WhatWasDeletedOnRequestMayBeMissing) {
               checker.on_read({kTrimmed, 0, "i1-1-1-0"});
               checker.on_read({kTrimmed, 2, "i1-1-1-2"});
               checker.on_out_of_range(kTrimmed, 1);
-              checker.on_bounds(1, kTrimmed, 2, 3);
+              checker.on_bounds({.process = 1, .where = kTrimmed, .log_start = 2, .high_watermark = 3});
             }),
             Names());
 }
@@ -121,6 +131,12 @@ TEST(CheckersTest, WhatIsWrongWithRecords) {
   expect_found({
       {[](Checker& c) { c.on_acknowledged({kHere, 0, "i1-0-0-0"}); }, {"nothing lost"}},
       {[](Checker& c) {
+         c.on_acknowledged({kHere, 0, "i1-0-0-0"});
+         c.on_read({kHere, 0, "i1-0-0-0"});
+         c.on_last_reading();
+       },
+       {"nothing lost"}},
+      {[](Checker& c) {
          c.on_read({kHere, 0, "p1-0-0-0"});
          c.on_read({kHere, 0, "p1-0-0-1"});
        },
@@ -155,19 +171,19 @@ TEST(CheckersTest, WhatIsWrongWithWhatIsToldOfPartitions) {
       {[](Checker& c) { c.on_out_of_range(kHere, 3); }, {"no wrong errors"}},
       {[](Checker& c) { c.on_damage_told(kHere, 3, false); }, {"no wrong errors"}},
       {[](Checker& c) {
-         c.on_bounds(1, kHere, 0, 2);
-         c.on_bounds(1, kHere, 0, 1);
+         c.on_bounds(told(1, 0, 2, 1, 2));
+         c.on_bounds(told(1, 0, 1, 3, 4));
        },
        {"high watermark and log start never go back"}},
       {[](Checker& c) {
-         c.on_trim_asked(kTrimmed, 2);
-         c.on_bounds(1, kTrimmed, 2, 9);
-         c.on_bounds(1, kTrimmed, 1, 9);
+         c.on_trim_asked(kHere, 2);
+         c.on_bounds(told(1, 2, 9, 1, 2));
+         c.on_bounds(told(1, 1, 9, 3, 4));
        },
        {"high watermark and log start never go back"}},
       {[](Checker& c) {
-         c.on_trim_asked(kTrimmed, 2);
-         c.on_bounds(1, kTrimmed, 3, 9);
+         c.on_trim_asked(kHere, 2);
+         c.on_bounds(told(1, 3, 9, 1, 2));
        },
        {"nothing is deleted unasked"}},
       {[](Checker& c) {

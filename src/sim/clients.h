@@ -3,6 +3,9 @@
 // groups (group_member.h), and administrators (admin.h).
 #pragma once
 #include "kafka/protocol/messages/fetch.h"
+#include "kafka/protocol/messages/produce.h"
+#include "kafka/records/record_batch.h"
+#include "sim/fetch_session.h"
 #include "sim/history.h"
 #include "sim/link.h"
 
@@ -26,7 +29,8 @@ Task<void> create_topic(ClientParts parts, std::string name, std::int32_t partit
 
 class Producer {
  public:
-  // `records` for each partition; several batches of a partition are in flight at once.
+  // `records` for each partition; several batches of a partition are in flight at once. Chance
+  // decides how it compresses, and whether a request holds batches of several partitions.
   Producer(ClientParts parts, int number, bool idempotent, std::uint64_t records);
 
   void start();
@@ -45,9 +49,26 @@ class Producer {
     bool acknowledged = false;
   };
 
+  // What is sent to a partition.
+  struct Line {
+    Where where;
+    std::deque<Batch> window;  // on its way, in order
+    std::uint64_t next = 0;    // the first record that was not sent
+  };
+  struct Sending {
+    Where where;
+    Batch* batch;
+  };
+
   Task<void> run();
-  Task<void> run_partition(Where where);
-  Task<void> send(Link& link, Where where, Batch& batch);
+  std::vector<std::vector<Where>> draw_connections();
+  void fill(Line& line);
+  Task<void> run_connection(std::vector<Where> partitions);
+  Task<void> send(Link& link, std::vector<Sending> batches);
+  [[nodiscard]] kafka::ProduceRequest request_of(const std::vector<Sending>& batches) const;
+  void see_answer(std::uint64_t connection, std::uint64_t number, const Sending& sending,
+                  const kafka::ProduceResponse::PartitionResponse& answer);
+  void fail_with(const Sending& sending, const std::string& error);
   void acknowledge(const Where& where, const Batch& batch, Offset base_offset);
   Task<void> get_producer_id(Link& link);
   Slice encode(const Where& where, const Batch& batch) const;
@@ -59,6 +80,8 @@ class Producer {
   const std::uint64_t records_;
   Machine& machine_;
   Rng rng_;
+  const std::int16_t acks_;
+  const kafka::Codec codec_;
   ProducerId id_ = -1;
   ProducerEpoch epoch_ = -1;
   std::uint64_t sent_ = 0;
@@ -71,7 +94,9 @@ class Producer {
 // Reads partitions, each from its position on, and tells the history what it sees.
 class Reader {
  public:
-  explicit Reader(ClientParts parts) : parts_(std::move(parts)) {}
+  // `has_sessions`: it fetches in a fetch session.
+  explicit Reader(ClientParts parts, bool has_sessions = false)
+      : parts_(std::move(parts)), has_sessions_(has_sessions) {}
 
   // One request for the partitions; false when a part of it failed.
   Task<bool> fetch(Link& link, std::vector<Where> partitions, std::int32_t partition_bytes,
@@ -86,11 +111,13 @@ class Reader {
     Offset next = 0;
     Offset high_watermark = -1;
   };
-  bool take(Link& link, std::int32_t topic, const kafka::FetchResponse::Partition& partition);
+  bool take(Link& link, Moment asked, std::int32_t topic, const kafka::FetchResponse::Partition& partition);
   void take_records(const Where& where, const Slice& records);
   Task<void> seek_earliest(Link& link, Where where);
 
   ClientParts parts_;
+  const bool has_sessions_;
+  FetchSession session_;
   std::map<Where, Position> positions_;
   std::vector<Where> lost_;  // their positions are out of range
 };

@@ -14,7 +14,7 @@ Consumer::Consumer(ClientParts parts, int number)
       group_id_(fmt::format("group-{}", number)),
       machine_(parts_.world.add_machine()),
       rng_(parts_.world.fork()),
-      reader_(parts_) {}
+      reader_(parts_, number % 2 == 0) {}
 
 void Consumer::start() { group_.spawn(machine_.executor(), run()); }
 
@@ -26,8 +26,10 @@ Task<void> Consumer::run() {
   Link link(parts_.world, machine_, parts_.weather, parts_.nodes);
   Link coordinator(parts_.world, machine_, parts_.weather, parts_.nodes);
   Link any(parts_.world, machine_, parts_.weather, parts_.nodes);
+  std::int32_t bytes = 4096;
   while (!group_.stopping()) {
-    const auto bytes = static_cast<std::int32_t>(1 + rng_.below(4096));
+    // Not always another: in a session, what stays the same is not said again.
+    if (rng_.below(4) == 0) bytes = static_cast<std::int32_t>(1 + rng_.below(4096));
     if (!co_await reader_.fetch(link, parts_.partitions, bytes)) {
       link.choose();
       co_await group_.sleep(machine_.clock(), milliseconds(100));
@@ -46,8 +48,9 @@ Task<void> Consumer::run() {
 
 Task<void> Consumer::read_all(std::vector<std::string> groups) {
   Link link(parts_.world, machine_, parts_.weather, parts_.nodes);
-  while (!group_.stopping() && !reader_.at_end(parts_.partitions)) {
-    if (co_await reader_.fetch(link, parts_.partitions, 1 << 16)) continue;
+  Reader reader(parts_);
+  while (!group_.stopping() && !reader.at_end(parts_.partitions)) {
+    if (co_await reader.fetch(link, parts_.partitions, 1 << 16)) continue;
     link.choose();
     co_await group_.sleep(machine_.clock(), milliseconds(50));
   }

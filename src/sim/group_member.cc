@@ -30,7 +30,7 @@ GroupMember::GroupMember(ClientParts parts, std::string group, int number)
       rng_(parts_.world.fork()),
       coordinator_(parts_.world, machine_, parts_.weather, parts_.nodes),
       link_(parts_.world, machine_, parts_.weather, parts_.nodes),
-      reader_(parts_),
+      reader_(parts_, true),
       partitions_(partitions_of(parts_.partitions, kOrders)) {}
 
 Task<void> GroupMember::run() {

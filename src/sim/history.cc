@@ -8,6 +8,10 @@ namespace weir::sim {
 
 const char* topic_name(std::int32_t topic) { return topic == kOrders ? "orders" : "events"; }
 
+std::int32_t topic_number(std::string_view name) {
+  return name == topic_name(kOrders) ? kOrders : kEvents;
+}
+
 std::string to_string(const Where& where) {
   return fmt::format("{}/{}", topic_name(where.topic), where.partition);
 }

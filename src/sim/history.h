@@ -25,6 +25,7 @@ struct Violation {
 constexpr std::int32_t kOrders = 0;  // keeps everything
 constexpr std::int32_t kEvents = 1;  // loses its oldest records to DeleteRecords
 [[nodiscard]] const char* topic_name(std::int32_t topic);
+[[nodiscard]] std::int32_t topic_number(std::string_view name);
 
 struct Where {
   std::int32_t topic = kOrders;
@@ -50,6 +51,16 @@ struct SentBatch {
   std::uint64_t number = 0;  // of what was sent on the connection
   Where where;
   Offset base_offset = 0;
+};
+
+// What a process told of a partition.
+struct Bounds {
+  std::uint64_t process = 0;  // as SimProcess::number()
+  Where where;
+  Offset log_start = 0;
+  Offset high_watermark = 0;
+  Moment asked = 0;
+  Moment at = 0;
 };
 
 // A commit of an offset that was answered without an error.
@@ -115,9 +126,7 @@ class Checker {
   // A fetch at the offset was answered with an error that only a fault of the store explains.
   virtual void on_damage_told(const Where&, Offset, bool /*is_possible*/) {}
   virtual void on_out_of_range(const Where&, Offset) {}
-  // A process told of a partition's bounds. `process` is never used twice.
-  virtual void on_bounds(std::uint64_t /*process*/, const Where&, Offset /*log_start*/,
-                         Offset /*high_watermark*/) {}
+  virtual void on_bounds(const Bounds&) {}
   // Records before the offset are about to be deleted.
   virtual void on_trim_asked(const Where&, Offset) {}
   // Who asked at that moment for the end of a partition was told the offset.
@@ -155,7 +164,9 @@ class Checker {
   virtual void on_divergence(BrokerId, const std::string& /*why*/, bool /*was_restored*/) {}
   // A client got an answer from a broker that had known for a while that its history is lost.
   virtual void on_answer_of_lost_history(BrokerId) {}
-  // The end: everything that can be read was read, from the log start to the high watermark.
+  // Everything is read once more from here on, from the log starts to the high watermarks.
+  virtual void on_last_reading() {}
+  // The end: that was done.
   virtual void on_end() {}
 
   [[nodiscard]] const std::vector<Violation>& violations() const { return violations_; }

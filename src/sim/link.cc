@@ -3,7 +3,8 @@
 namespace weir::sim {
 Link::Link(World& world, Machine& client, const Weather& weather, std::vector<SimNode*> nodes,
            Duration patience)
-    : client_(client),
+    : world_(world),
+      client_(client),
       weather_(weather),
       patience_(patience),
       nodes_(std::move(nodes)),
@@ -38,6 +39,7 @@ bool Link::connect() {
   process_ = process;
   connection_ = process ? process->connect() : nullptr;
   connection_id_ = rng_.next();
+  process_number_ = process ? process->number() : 0;
   return connection_ != nullptr;
 }
 
@@ -58,9 +60,11 @@ Task<Result<Slice>> Link::exchange(Slice frame) {
   auto timer = client_.clock().call_after(patience_, client_.executor(), [reply]() mutable {
     reply.set(fail(ErrorCode::kTimeout, "no answer in time"));
   });
+  world_.note("request", frame.bytes());
   connection->send(process->dispatcher(), std::move(frame), reply);
   auto answer = co_await reply.wait();
   timer->cancel();
+  world_.note("answer", answer ? answer->bytes() : as_bytes(answer.error().message));
   if (answer) {
     co_await client_.clock().sleep(draw_delay(rng_, weather_.faults.network));
     if (weather_.cut(broker).clients || happens(rng_, weather_.faults.network.lost / 2)) {

@@ -18,6 +18,8 @@ class Link {
   void choose(BrokerId id);
   // Told apart for as long as the world lives: a process and this connection to it.
   [[nodiscard]] std::uint64_t connection() const { return connection_id_; }
+  // The process that the latest connection goes to, as SimProcess::number().
+  [[nodiscard]] std::uint64_t process() const { return process_number_; }
   [[nodiscard]] BrokerId broker() const { return node_->id(); }
 
   // True: somebody listens.
@@ -37,6 +39,7 @@ class Link {
   }
 
  private:
+  World& world_;
   Machine& client_;
   const Weather& weather_;
   const Duration patience_;
@@ -47,6 +50,7 @@ class Link {
   std::weak_ptr<SimProcess> process_;
   std::shared_ptr<ServerConnection> connection_;
   std::uint64_t connection_id_ = 0;
+  std::uint64_t process_number_ = 0;
   MonoTime last_arrival_{};
   std::int32_t correlation_ = 0;
 };

@@ -1,9 +1,10 @@
 #include "kafka/protocol/messages/init_producer_id.h"
-#include "kafka/protocol/messages/produce.h"
 #include "kafka/records/batch_builder.h"
 #include "sim/clients.h"
 
 #include <fmt/format.h>
+
+#include <array>
 
 namespace weir::sim {
 namespace {
@@ -13,6 +14,13 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kInFlight = 5;
 
+// Half of them do not compress.
+kafka::Codec draw_codec(Rng& rng) {
+  constexpr std::array kCodecs = {kafka::Codec::kGzip, kafka::Codec::kSnappy, kafka::Codec::kLz4,
+                                  kafka::Codec::kZstd};
+  return rng.below(2) == 0 ? kafka::Codec::kNone : kCodecs[rng.below(kCodecs.size())];
+}
+
 }  // namespace
 
 Producer::Producer(ClientParts parts, int number, bool idempotent, std::uint64_t records)
@@ -21,7 +29,9 @@ Producer::Producer(ClientParts parts, int number, bool idempotent, std::uint64_t
       idempotent_(idempotent),
       records_(records),
       machine_(parts_.world.add_machine()),
-      rng_(parts_.world.fork()) {}
+      rng_(parts_.world.fork()),
+      acks_(!idempotent && rng_.below(2) == 0 ? 1 : -1),
+      codec_(draw_codec(rng_)) {}
 
 std::string Producer::value(const Where& where, std::uint64_t number) const {
   return fmt::format("{}-{}-{}-{}", name_, where.topic, where.partition, number);
@@ -35,11 +45,23 @@ void Producer::start() {
 Task<void> Producer::run() {
   Link link(parts_.world, machine_, parts_.weather, parts_.nodes);
   if (idempotent_) co_await get_producer_id(link);
-  for (const Where& where : parts_.partitions) {
+  for (const std::vector<Where>& together : draw_connections()) {
     ++running_;
-    group_.spawn(machine_.executor(), run_partition(where));
+    group_.spawn(machine_.executor(), run_connection(together));
   }
   --running_;
+}
+
+// Which partitions go over one connection: each has its own, or a few share one, whose requests
+// hold batches of several then.
+std::vector<std::vector<Where>> Producer::draw_connections() {
+  const std::size_t most = 1 + rng_.below(2) * rng_.below(parts_.partitions.size());
+  std::vector<std::vector<Where>> out;
+  for (const Where& where : parts_.partitions) {
+    if (out.empty() || out.back().size() == most) out.emplace_back();
+    out.back().push_back(where);
+  }
+  return out;
 }
 
 Task<void> Producer::get_producer_id(Link& link) {
@@ -57,27 +79,44 @@ Task<void> Producer::get_producer_id(Link& link) {
   }
 }
 
-// A window of batches is sent one after the other without waiting. What was not acknowledged is
-// sent again, from the first on and in order, as clients do.
-Task<void> Producer::run_partition(Where where) {
+void Producer::fill(Line& line) {
+  // No new ones beside one that failed: the broker knows the last five only.
+  if (!line.window.empty()) return;
+  const std::size_t size = 1 + rng_.below(kInFlight);
+  while (line.window.size() < size && line.next < records_) {
+    const auto count = std::min<std::uint64_t>(1 + rng_.below(4), records_ - line.next);
+    line.window.push_back({.first = line.next, .count = static_cast<std::int32_t>(count)});
+    line.next += count;
+  }
+}
+
+// A window of batches of each partition is sent without waiting: the first ones in one request,
+// then the second ones, and so on. What was not acknowledged is sent again, from the first on and
+// in order, as clients do.
+Task<void> Producer::run_connection(std::vector<Where> partitions) {
   Link link(parts_.world, machine_, parts_.weather, parts_.nodes);
-  std::deque<Batch> window;
-  std::uint64_t next = 0;
-  while (!group_.stopping() && (next < records_ || !window.empty())) {
-    // No new ones beside one that failed: the broker knows the last five only.
-    const std::size_t size = window.empty() ? 1 + rng_.below(kInFlight) : 0;
-    while (window.size() < size && next < records_) {
-      const auto count = std::min<std::uint64_t>(1 + rng_.below(4), records_ - next);
-      window.push_back({.first = next, .count = static_cast<std::int32_t>(count)});
-      next += count;
-    }
+  std::vector<Line> lines;
+  for (const Where& where : partitions) lines.push_back({.where = where, .window = {}});
+  const auto is_done = [this](const Line& line) {
+    return line.next == records_ && line.window.empty();
+  };
+  while (!group_.stopping() && !std::ranges::all_of(lines, is_done)) {
+    for (Line& line : lines) fill(line);
     TaskGroup sending;
-    for (Batch& batch : window) sending.spawn(machine_.executor(), send(link, where, batch));
+    for (std::size_t i = 0; i < kInFlight; ++i) {
+      std::vector<Sending> batches;
+      for (Line& line : lines) {
+        if (i < line.window.size()) batches.push_back({line.where, &line.window[i]});
+      }
+      if (!batches.empty())
+        sending.spawn(machine_.executor(), send(link, std::move(batches)));
+    }
     co_await sending.join();
     bool failed = false;
-    while (!window.empty() && window.front().acknowledged) window.pop_front();
-    for (const Batch& batch : window) failed |= !batch.acknowledged;
-    std::erase_if(window, [](const Batch& batch) { return batch.acknowledged; });
+    for (Line& line : lines) {
+      std::erase_if(line.window, [](const Batch& batch) { return batch.acknowledged; });
+      failed |= !line.window.empty();
+    }
     if (failed) link.choose();
     co_await group_.sleep(machine_.clock(), milliseconds(failed ? 100 : rng_.below(1000)));
   }
@@ -86,7 +125,7 @@ Task<void> Producer::run_partition(Where where) {
 
 Slice Producer::encode(const Where& where, const Batch& batch) const {
   kafka::RecordBatchBuilder builder(
-      {.compression = {},
+      {.compression = {.codec = codec_, .level = {}},
        .producer_id = id_,
        .producer_epoch = epoch_,
        .base_sequence = idempotent_ ? static_cast<std::int32_t>(batch.first) : -1,
@@ -98,36 +137,60 @@ Slice Producer::encode(const Where& where, const Batch& batch) const {
   return builder.build().value();
 }
 
-Task<void> Producer::send(Link& link, Where where, Batch& batch) {
+kafka::ProduceRequest Producer::request_of(const std::vector<Sending>& batches) const {
   kafka::ProduceRequest request;
-  request.acks = -1;
+  request.acks = acks_;
   request.timeout_ms = 30'000;
-  auto& topic = request.topic_data.emplace_back();
-  topic.name = topic_name(where.topic);
-  topic.partition_data.push_back({.index = where.partition, .records = encode(where, batch)});
-  const std::uint64_t number = ++sent_;
-  ++batch.attempts;
-  auto response = co_await link.call<kafka::ProduceResponse>(request, 9);
-  auto fail_with = [&](const std::string& error) {
-    troubled_ = where;
-    trouble_ = fmt::format("{}: {}", value(where, batch.first), error);
-    parts_.world.tell(to_string(where), [&] { return trouble_; });
-  };
-  if (!response) co_return fail_with(response.error().to_string());
-  const auto& answer = response->responses.at(0).partition_responses.at(0);
-  if (answer.error_code != KafkaError::kNone) {
-    co_return fail_with(fmt::format("{} {}", kafka::to_string(answer.error_code),
-                                    answer.error_message.value_or("")));
+  for (const Sending& sending : batches) {
+    const char* name = topic_name(sending.where.topic);
+    if (request.topic_data.empty() || request.topic_data.back().name != name)
+      request.topic_data.emplace_back().name = name;
+    request.topic_data.back().partition_data.push_back(
+        {.index = sending.where.partition, .records = encode(sending.where, *sending.batch)});
   }
-  batch.acknowledged = true;
-  acknowledge(where, batch, answer.base_offset);
+  return request;
+}
+
+Task<void> Producer::send(Link& link, std::vector<Sending> batches) {
+  const std::uint64_t number = ++sent_;
+  for (const Sending& sending : batches) ++sending.batch->attempts;
+  auto response = co_await link.call<kafka::ProduceResponse>(request_of(batches), 9);
+  if (!response) {
+    for (const Sending& sending : batches) fail_with(sending, response.error().to_string());
+    co_return;
+  }
+  // Answers stand in the order of what was asked.
+  auto sending = batches.begin();
+  for (const auto& topic : response->responses) {
+    for (const auto& answer : topic.partition_responses) {
+      see_answer(link.connection(), number, *sending, answer);
+      ++sending;
+    }
+  }
+}
+
+void Producer::see_answer(std::uint64_t connection, std::uint64_t number, const Sending& sending,
+                          const kafka::ProduceResponse::PartitionResponse& answer) {
+  if (answer.error_code != KafkaError::kNone) {
+    fail_with(sending, fmt::format("{} {}", kafka::to_string(answer.error_code),
+                                   answer.error_message.value_or("")));
+    return;
+  }
+  sending.batch->acknowledged = true;
+  acknowledge(sending.where, *sending.batch, answer.base_offset);
   // Only what went over one connection has an order that a plain producer can rely on.
-  if (idempotent_ || batch.attempts > 1) co_return;
-  const SentBatch sent{.connection = link.connection(),
+  if (idempotent_ || sending.batch->attempts > 1) return;
+  const SentBatch sent{.connection = connection,
                        .number = number,
-                       .where = where,
+                       .where = sending.where,
                        .base_offset = answer.base_offset};
   parts_.history.tell([&](Checker& checker) { checker.on_batch(sent); });
+}
+
+void Producer::fail_with(const Sending& sending, const std::string& error) {
+  troubled_ = sending.where;
+  trouble_ = fmt::format("{}: {}", value(sending.where, sending.batch->first), error);
+  parts_.world.tell(to_string(sending.where), [&] { return trouble_; });
 }
 
 void Producer::acknowledge(const Where& where, const Batch& batch, Offset base_offset) {

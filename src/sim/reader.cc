@@ -30,13 +30,21 @@ Task<bool> Reader::fetch(Link& link, std::vector<Where> partitions, std::int32_t
                                                 .fetch_offset = positions_[where].next,
                                                 .partition_max_bytes = partition_bytes});
   }
+  if (has_sessions_) session_.shorten(request, link.broker());
+  const Moment asked = parts_.history.next_moment();
   auto response = co_await link.call<kafka::FetchResponse>(request, 12);
-  if (!response || response->error_code != KafkaError::kNone) co_return false;
-  if (response->responses.empty()) co_return false;
+  if (!response) {
+    session_.on_no_answer();
+    co_return false;
+  }
+  session_.on_answer(*response);
+  if (response->error_code != KafkaError::kNone) co_return false;
+  // In a session: of nothing is there anything new.
+  if (response->responses.empty()) co_return has_sessions_;
   bool good = true;
   for (const auto& topic : response->responses) {
-    const std::int32_t number = topic.topic == topic_name(kOrders) ? kOrders : kEvents;
-    for (const auto& partition : topic.partitions) good &= take(link, number, partition);
+    for (const auto& partition : topic.partitions)
+      good &= take(link, asked, topic_number(topic.topic), partition);
   }
   for (const Where& where : std::exchange(lost_, {})) co_await seek_earliest(link, where);
   co_return good;
@@ -62,7 +70,7 @@ Task<std::optional<Offset>> list_offset(Link& link, Where where, TimestampMs tim
   co_return answer.offset;
 }
 
-bool Reader::take(Link& link, std::int32_t topic,
+bool Reader::take(Link& link, Moment asked, std::int32_t topic,
                   const kafka::FetchResponse::Partition& partition) {
   const Where where{topic, partition.partition_index};
   Position& position = positions_[where];
@@ -89,10 +97,13 @@ bool Reader::take(Link& link, std::int32_t topic,
   }
   if (partition.error_code != KafkaError::kNone) return false;
   position.high_watermark = std::max(position.high_watermark, partition.high_watermark);
-  parts_.history.tell([&](Checker& checker) {
-    checker.on_bounds(link.connection(), where, partition.log_start_offset,
-                      partition.high_watermark);
-  });
+  const Bounds bounds{.process = link.process(),
+                      .where = where,
+                      .log_start = partition.log_start_offset,
+                      .high_watermark = partition.high_watermark,
+                      .asked = asked,
+                      .at = parts_.history.next_moment()};
+  parts_.history.tell([&](Checker& checker) { checker.on_bounds(bounds); });
   position.next = std::max(position.next, partition.log_start_offset);
   if (partition.records) take_records(where, partition.records->flatten());
   return true;

@@ -33,6 +33,8 @@ class NothingLost final : public Checker {
     acknowledged_[{record.where, record.offset}] = record.value;
   }
   void on_read(const Seen& record) override { read_[record.where][record.offset] = record.value; }
+  // What was read before may be lost since.
+  void on_last_reading() override { read_.clear(); }
   void on_trim_asked(const Where& where, Offset offset) override {
     Offset& start = trimmed_[where];
     start = std::max(start, offset);
@@ -99,6 +101,8 @@ class InOrder final : public Checker {
     start = std::max(start, offset);
   }
   void on_read(const Seen& record) override { read_[record.where][record.offset] = record.value; }
+  // What was read before may be lost since.
+  void on_last_reading() override { read_.clear(); }
   void on_end() override {
     std::map<std::pair<Where, std::string>, std::map<Offset, std::uint64_t>> streams;
     for (const auto& [where, values] : read_) {
@@ -190,23 +194,36 @@ class NoWrongErrors final : public Checker {
   std::map<Where, Offset> trimmed_;
 };
 
+// Of one process: what was asked for when another answer had come already tells no less.
 class BoundsOnlyGrow final : public Checker {
  public:
   const char* name() const override { return "high watermark and log start never go back"; }
-  void on_bounds(std::uint64_t process, const Where& where, Offset log_start,
-                 Offset high_watermark) override {
-    auto& [start, end] = bounds_[{process, where}];
-    if (log_start < start || high_watermark < end) {
-      violate(to_string(where),
-              fmt::format("process {:x}, {}: {} to {}, and was {} to {}", process, to_string(where),
-                          log_start, high_watermark, start, end));
-    }
-    start = std::max(start, log_start);
-    end = std::max(end, high_watermark);
+  void on_bounds(const Bounds& told) override {
+    auto& all = told_[{told.process, told.where}];
+    auto after = all.lower_bound(told.asked);
+    if (after != all.begin()) look(told, std::prev(after)->second);
+    const Reached last = all.empty() ? Reached() : all.rbegin()->second;
+    const Reached now{.start = std::max(last.start, told.log_start),
+                      .end = std::max(last.end, told.high_watermark)};
+    if (now != last) all[told.at] = now;
   }
 
  private:
-  std::map<std::pair<std::uint64_t, Where>, std::pair<Offset, Offset>> bounds_;
+  // The highest of all answers so far.
+  struct Reached {
+    Offset start = 0;
+    Offset end = 0;
+    bool operator==(const Reached&) const = default;
+  };
+  void look(const Bounds& told, const Reached& before) {
+    if (told.log_start >= before.start && told.high_watermark >= before.end) return;
+    violate(to_string(told.where),
+            fmt::format("process {}, {}: {} to {}, and was {} to {}", told.process,
+                        to_string(told.where), told.log_start, told.high_watermark, before.start,
+                        before.end));
+  }
+  // By when the answer came.
+  std::map<std::pair<std::uint64_t, Where>, std::map<Moment, Reached>> told_;
 };
 
 class NothingDeletedUnasked final : public Checker {
@@ -216,10 +233,11 @@ class NothingDeletedUnasked final : public Checker {
     Offset& start = asked_[where];
     start = std::max(start, offset);
   }
-  void on_bounds(std::uint64_t, const Where& where, Offset log_start, Offset) override {
-    if (log_start <= asked_[where]) return;
-    violate(to_string(where), fmt::format("{} starts at {}, and was asked to start at {}",
-                                          to_string(where), log_start, asked_[where]));
+  void on_bounds(const Bounds& told) override {
+    if (told.log_start <= asked_[told.where]) return;
+    violate(to_string(told.where),
+            fmt::format("{} starts at {}, and was asked to start at {}", to_string(told.where),
+                        told.log_start, asked_[told.where]));
   }
 
  private:

@@ -110,6 +110,7 @@ SimProcess::SimProcess(Outside outside, std::uint64_t number, Machine& machine,
                        config::BrokerLayers layers, config::BrokerConfig config, NodeLimits limits,
                        std::function<void(const Error&)> on_failed)
     : outside_(outside),
+      number_(number),
       machine_(machine),
       layers_(std::move(layers)),
       config_(std::move(config)),

@@ -71,6 +71,8 @@ class SimProcess {
   ~SimProcess();
 
   void start();
+  // No two processes of a simulation have the same.
+  [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] bool ready() const { return is_ready_; }
   // Why it can never serve again.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
@@ -93,6 +95,7 @@ class SimProcess {
   Task<void> end();
 
   Outside outside_;
+  const std::uint64_t number_;
   Machine& machine_;
   config::BrokerLayers layers_;
   config::BrokerConfig config_;

@@ -22,7 +22,10 @@ constexpr int kLater = 1000;
 
 Task<Result<metadata::Appended>> append_now(Outside outside, Slice entry, Position known) {
   auto appended = co_await outside.log.append(entry, known);
-  if (appended) co_await outside.witness.entry({appended->position, std::move(entry)});
+  if (!appended) co_return appended;
+  outside.world.note("entry", static_cast<std::uint64_t>(appended->position));
+  outside.world.note("entry", entry.bytes());
+  co_await outside.witness.entry({appended->position, std::move(entry)});
   co_return appended;
 }
 

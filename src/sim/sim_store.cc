@@ -36,6 +36,7 @@ Task<Status> put_now(Outside outside, Caller caller, storage::ObjectKey key, Cha
                      storage::PutOptions options) {
   Status put = co_await outside.store.put(key, body, options);
   if (put) {
+    outside.world.note("put", body);
     outside.witness.stored(key, caller.process);
     co_await tell_entries(outside.witness, key, body);
   }
@@ -101,6 +102,7 @@ Task<Result<Slice>> SimStore::get(storage::ObjectKey key) {
   auto bytes = co_await perform<Result<Slice>>("get", key, outside_.weather.faults.get,
                                                [this, key] { return outside_.store.get(key); });
   if (bytes) bytes = damage(*std::move(bytes), true);
+  if (bytes) outside_.world.note("got", bytes->bytes());
   co_return bytes;
 }
 
@@ -109,6 +111,7 @@ Task<Result<Slice>> SimStore::get_range(storage::ObjectKey key, storage::ByteRan
       "get", key, outside_.weather.faults.get,
       [this, key, range] { return outside_.store.get_range(key, range); });
   if (bytes) bytes = damage(*std::move(bytes), false);
+  if (bytes) outside_.world.note("got", bytes->bytes());
   co_return bytes;
 }
 

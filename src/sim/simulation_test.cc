@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace weir::sim {
 namespace {
 
@@ -15,12 +17,20 @@ SimulationOptions options_of(std::uint64_t seed, std::int64_t seconds) {
   return options;
 }
 
+// The hash is of everything that was asked for, answered, written and read, with its bytes.
 TEST(SimulationTest, ASeedReplays) {
-  const SimulationResult first = simulate(options_of(3, 5));
-  const SimulationResult second = simulate(options_of(3, 5));
-  EXPECT_EQ(first.hash, second.hash);
-  EXPECT_EQ(first.events, second.events);
-  EXPECT_NE(simulate(options_of(4, 5)).hash, first.hash);
+  for (const bool log_in_store : {false, true}) {
+    std::set<std::uint64_t> hashes;
+    for (std::uint64_t seed = 3; seed < 7; ++seed) {
+      SimulationOptions options = options_of(seed, 5);
+      options.log_in_store = log_in_store;
+      const SimulationResult first = simulate(options);
+      const SimulationResult second = simulate(options);
+      EXPECT_EQ(first.hash, second.hash) << seed;
+      EXPECT_EQ(first.events, second.events) << seed;
+      EXPECT_TRUE(hashes.insert(first.hash).second) << seed;
+    }
+  }
 }
 
 TEST(SimulationTest, ToTraceChangesNothing) {

@@ -135,4 +135,13 @@ void World::note(std::string_view event, std::uint64_t detail) {
   hash_ = XXH3_64bits(words, sizeof words);
 }
 
+void World::note(std::string_view event, Bytes said) {
+  note(event, XXH3_64bits(said.data(), said.size()));
+}
+
+void World::note(std::string_view event, const Chain& said) {
+  note(event, said.size());
+  for (const Slice& part : said.slices()) note(event, part.bytes());
+}
+
 }  // namespace weir::sim

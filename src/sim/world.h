@@ -4,6 +4,7 @@
 // A machine has a loop, a clock of its own that drifts and is set wrong, and may be paused as
 // SIGSTOP does: what is due waits until it goes on.
 #pragma once
+#include "base/bytes.h"
 #include "runtime/clock.h"
 #include "runtime/rng.h"
 #include "sim/run_queue.h"
@@ -75,8 +76,10 @@ class World {
     return run_until(done, now_ + most);
   }
 
-  // What happened, for the hash of all events that tells two runs apart.
+  // What happened, for the hash of all events that tells two runs apart; with what was said in it.
   void note(std::string_view event, std::uint64_t detail = 0);
+  void note(std::string_view event, Bytes said);
+  void note(std::string_view event, const Chain& said);
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
   [[nodiscard]] std::uint64_t events() const { return events_; }
 
