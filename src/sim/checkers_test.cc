@@ -89,6 +89,17 @@ TEST(CheckersTest, AGoodHistoryOfGroupsAndBrokersHasNoViolations) {
             {.group = "g", .generation = 2, .member = "b", .partitions = {1}, .at = 9});
         checker.on_committed(
             {.group = "g", .generation = 1, .where = kHere, .offset = 4, .sent = 8, .at = 10});
+        // A static member is back under another id.
+        checker.on_assigned({.group = "s",
+                             .generation = 1,
+                             .member = "s-1",
+                             .instance = "s",
+                             .partitions = {0}});
+        checker.on_assigned({.group = "s",
+                             .generation = 1,
+                             .member = "s-2",
+                             .instance = "s",
+                             .partitions = {0}});
         // Deleted and made again.
         checker.on_member("c", 7);
         checker.on_assigned(

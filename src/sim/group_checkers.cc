@@ -93,20 +93,22 @@ class OfGenerations : public Checker {
   std::map<std::string, std::uint64_t> lives_;
 };
 
-// In one generation, a partition belongs to one member.
+// In one generation, a partition belongs to one member; a static one may have come back under
+// another id.
 class OneOwner final : public OfGenerations {
  public:
   const char* name() const override { return "one owner of a partition in a generation"; }
   void on_assigned(const Assignment& assignment) override {
+    const std::string& owner =
+        assignment.instance.empty() ? assignment.member : assignment.instance;
     for (PartitionIndex partition : assignment.partitions) {
       auto [found, is_new] = owners_.try_emplace(
-          {assignment.group, life_of(assignment.member), assignment.generation, partition},
-          assignment.member);
-      if (is_new || found->second == assignment.member) continue;
-      violate(
-          assignment.group,
-          fmt::format("{}, generation {}: partition {} belongs to {} and to {}", assignment.group,
-                      assignment.generation, partition, found->second, assignment.member));
+          {assignment.group, life_of(assignment.member), assignment.generation, partition}, owner);
+      if (is_new || found->second == owner) continue;
+      violate(assignment.group,
+              fmt::format("{}, generation {}: partition {} belongs to {} and to {}",
+                          assignment.group, assignment.generation, partition, found->second,
+                          owner));
     }
   }
 

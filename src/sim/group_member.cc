@@ -20,6 +20,11 @@ constexpr std::int32_t kRebalanceMs = 3000;
 constexpr std::string_view kProtocolType = "consumer";
 constexpr std::string_view kProtocol = "in turn";
 
+// The member id is of no use any more.
+bool is_over(KafkaError error) {
+  return error == KafkaError::kUnknownMemberId || error == KafkaError::kFencedInstanceId;
+}
+
 }  // namespace
 
 GroupMember::GroupMember(ClientParts parts, std::string group, int number)
@@ -28,6 +33,7 @@ GroupMember::GroupMember(ClientParts parts, std::string group, int number)
       name_(fmt::format("{}-{}", group_id_, number)),
       machine_(parts_.world.add_machine()),
       rng_(parts_.world.fork()),
+      instance_(rng_.below(3) == 0 ? name_ : ""),
       coordinator_(parts_.world, machine_, parts_.weather, parts_.nodes),
       link_(parts_.world, machine_, parts_.weather, parts_.nodes),
       reader_(parts_, true),
@@ -51,6 +57,11 @@ Task<void> GroupMember::run() {
   }
 }
 
+std::optional<std::string_view> GroupMember::instance() const {
+  if (instance_.empty()) return std::nullopt;
+  return instance_;
+}
+
 void GroupMember::forget_membership() {
   member_.clear();
   generation_ = -1;
@@ -62,6 +73,7 @@ Task<bool> GroupMember::join() {
   request.session_timeout_ms = kSessionMs;
   request.rebalance_timeout_ms = kRebalanceMs;
   request.member_id = member_;
+  request.group_instance_id = instance();
   request.protocol_type = kProtocolType;
   request.protocols.push_back({.name = kProtocol, .metadata = as_bytes(name_)});
   auto response = co_await coordinator_.call<kafka::JoinGroupResponse>(request, 7);
@@ -73,7 +85,7 @@ Task<bool> GroupMember::join() {
                        response->leader);
   });
   if (response->error_code == KafkaError::kMemberIdRequired) member_ = response->member_id;
-  if (response->error_code == KafkaError::kUnknownMemberId) forget_membership();
+  if (is_over(response->error_code)) forget_membership();
   if (response->error_code != KafkaError::kNone) co_return false;
   member_ = response->member_id;
   generation_ = response->generation_id;
@@ -97,6 +109,7 @@ Task<bool> GroupMember::sync() {
   request.group_id = group_id_;
   request.generation_id = generation_;
   request.member_id = member_;
+  request.group_instance_id = instance();
   std::vector<std::vector<std::byte>> parts;
   for (std::size_t i = 0; i < members_.size(); ++i)
     parts.push_back(encode_assignment(i, members_.size()));
@@ -104,11 +117,12 @@ Task<bool> GroupMember::sync() {
     request.assignments.push_back({.member_id = members_[i], .assignment = parts[i]});
   auto response = co_await coordinator_.call<kafka::SyncGroupResponse>(request, 3);
   if (!response) co_return false;
-  if (response->error_code == KafkaError::kUnknownMemberId) forget_membership();
+  if (is_over(response->error_code)) forget_membership();
   if (response->error_code != KafkaError::kNone) co_return false;
   Assignment told{.group = group_id_,
                   .generation = generation_,
                   .member = member_,
+                  .instance = instance_,
                   .partitions = {},
                   .at = parts_.history.next_moment()};
   assigned_.clear();
@@ -167,6 +181,7 @@ Task<bool> GroupMember::heartbeat() {
   request.group_id = group_id_;
   request.generation_id = generation_;
   request.member_id = member_;
+  request.group_instance_id = instance();
   auto response = co_await coordinator_.call<kafka::HeartbeatResponse>(request, 3);
   if (!response) {
     co_await find_coordinator(coordinator_, group_id_);
@@ -181,6 +196,7 @@ Task<bool> GroupMember::heartbeat() {
       co_return false;
     case KafkaError::kUnknownMemberId:
     case KafkaError::kIllegalGeneration:
+    case KafkaError::kFencedInstanceId:
       forget_membership();
       co_return false;
     default:
@@ -189,7 +205,14 @@ Task<bool> GroupMember::heartbeat() {
   }
 }
 
+// A static member just ends, and comes back in time or not.
 Task<void> GroupMember::leave() {
+  if (!instance_.empty()) {
+    parts_.world.tell(group_id_, [&] { return fmt::format("{} ends", name_); });
+    forget_membership();
+    co_return static_cast<void>(
+        co_await tasks_.sleep(machine_.clock(), milliseconds(rng_.below(2 * kSessionMs))));
+  }
   kafka::LeaveGroupRequest request;
   request.group_id = group_id_;
   request.members.push_back({.member_id = member_});
@@ -222,6 +245,7 @@ Task<void> GroupMember::send_commit(BrokerId coordinator, std::int32_t generatio
   request.group_id = group_id_;
   request.generation_id_or_member_epoch = generation;
   request.member_id = member;
+  request.group_instance_id = instance();
   auto& topic = request.topics.emplace_back();
   topic.name = topic_name(kOrders);
   for (const auto& [where, offset] : offsets)

@@ -31,6 +31,7 @@ class GroupMember {
   Task<void> send_commit(BrokerId coordinator, std::int32_t generation, std::string member,
                          std::vector<std::pair<Where, Offset>> offsets);
   void forget_membership();
+  [[nodiscard]] std::optional<std::string_view> instance() const;
   std::vector<std::byte> encode_assignment(std::size_t member, std::size_t members) const;
 
   ClientParts parts_;
@@ -38,6 +39,7 @@ class GroupMember {
   const std::string name_;
   Machine& machine_;
   Rng rng_;
+  const std::string instance_;  // empty: no static member
   Link coordinator_;
   Link link_;
   Reader reader_;

@@ -88,6 +88,7 @@ struct Assignment {
   std::string group;
   std::int32_t generation = 0;
   std::string member;
+  std::string instance;  // of a static member (KIP-345), whatever its member id
   std::vector<PartitionIndex> partitions;
   Moment at = 0;
 };

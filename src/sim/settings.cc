@@ -1,3 +1,4 @@
+#include "base/units.h"
 #include "sim/cluster_run.h"
 
 #include <fmt/format.h>
@@ -15,10 +16,13 @@ NodeSettings draw_settings(Rng& rng) {
     out.sets.push_back(fmt::format("{}={}", key, value));
   };
   set("diskless.append.commit.interval.ms", 10 + rng.below(250));
-  if (rng.below(2) == 0) set("diskless.append.buffer.max.bytes", 1024 + rng.below(4096));
   set("diskless.append.upload.max.inflight", 1 + rng.below(8));
   set("metadata.log.max.entries.between.snapshots", 20 + rng.below(500));
-  set("cache.max.bytes", rng.below(2) == 0 ? rng.below(5000) : 1 << 20);
+  const std::uint64_t cache = rng.below(2) == 0 ? rng.below(5000) : 1_MiB;
+  set("cache.max.bytes", cache);
+  if (rng.below(3) == 0) out.limits.memory_bytes = cache + 256_KiB + rng.below(1_MiB);
+  if (out.limits.memory_bytes || rng.below(2) == 0)
+    set("diskless.append.buffer.max.bytes", 1024 + rng.below(4096));
   set("broker.session.timeout.ms", 1500 + rng.below(4000));
   set("broker.heartbeat.interval.ms", 200 + rng.below(300));
   set("log.retention.check.interval.ms", 1000 + rng.below(5000));

@@ -127,6 +127,7 @@ SimProcess::SimProcess(Outside outside, std::uint64_t number, Machine& machine,
       on_failed_(std::move(on_failed)) {
   if (limits.offsets_retention_ms)
     config_.groups.offsets_retention_ms = *limits.offsets_retention_ms;
+  if (limits.memory_bytes) config_.memory_budget_bytes = *limits.memory_bytes;
   coordinator_ = std::make_unique<metadata::LogCoordinator>(
       log_, &snapshots_, machine.clock(), outside.world.fork(), machine.executor(),
       machine.executor(), coordinator_options(config_, limits, number));

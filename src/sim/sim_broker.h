@@ -19,11 +19,12 @@
 
 namespace weir::sim {
 
-// Limits that have no key in the configuration.
+// Limits that have no key in the configuration, or are less than it can say.
 struct NodeLimits {
   metadata::AppenderOptions appender;
   storage::RetryPolicy retries;
-  std::optional<std::int64_t> offsets_retention_ms;  // less than the configuration can say
+  std::optional<std::int64_t> offsets_retention_ms;
+  std::optional<ByteCount> memory_bytes;  // as memory.budget.bytes
 };
 
 // A client's connection to a process, the process's end. Requests are started one after the other,

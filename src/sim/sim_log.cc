@@ -106,8 +106,13 @@ Task<Result<metadata::SnapshotRef>> SimLog::latest_snapshot() {
 }
 
 Task<Status> SimLog::record_snapshot(metadata::SnapshotRef ref) {
+  auto now = [](Outside outside, metadata::SnapshotRef snapshot) -> Task<Status> {
+    Status recorded = co_await outside.log.record_snapshot(snapshot);
+    if (recorded) outside.witness.recorded(snapshot);
+    co_return recorded;
+  };
   return perform<Status>("record", outside_.weather.faults.append,
-                         [this, ref] { return outside_.log.record_snapshot(ref); });
+                         [this, ref, now] { return now(outside_, ref); });
 }
 
 Task<Status> SimLog::trim(Position upto) {

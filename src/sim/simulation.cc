@@ -57,7 +57,7 @@ void ClusterRun::add_nodes(const NodeSettings& settings) {
     if (settings.short_retention) nodes_.back()->machine().clock().set_error(0);
     parts_.nodes.push_back(nodes_.back().get());
   }
-  if (!options_.log_in_store) snapshots_.emplace(world_, store_, log_, nature_.executor());
+  if (!options_.log_in_store) snapshots_.emplace(world_, store_, log_, witness_, nature_.executor());
   spoiler_.emplace(world_, weather_, nature_, parts_.nodes, snapshots_ ? &*snapshots_ : nullptr);
 }
 

@@ -14,7 +14,7 @@ Task<bool> SnapshotCare::can_replace_latest(const metadata::SnapshotRef& latest)
   bool found = false;
   for (const metadata::SnapshotRef& ref : *before) {
     // One of its own position shares all parts with it.
-    if (ref.position >= latest.position || !recorded_.contains(ref.manifest_key)) continue;
+    if (ref.position >= latest.position || !witness_.was_recorded(ref)) continue;
     if (!co_await snapshots_.load(ref) || !co_await log_.read(ref.position, 1)) co_return false;
     found = true;
   }
@@ -36,7 +36,6 @@ Task<void> SnapshotCare::damage(const std::string& key) {
 
 Task<void> SnapshotCare::damage_latest() {
   auto latest = co_await snapshots_.latest();
-  if (latest) recorded_.insert(latest->ref.manifest_key);
   if (!latest || !co_await can_replace_latest(latest->ref)) co_return;
   // The head is another in every snapshot.
   const auto& chunks = latest->manifest.chunks;
@@ -50,7 +49,6 @@ Task<void> SnapshotCare::damage_latest() {
 
 Task<std::string> SnapshotCare::trouble() {
   auto latest = co_await log_.latest_snapshot();
-  if (latest) recorded_.insert(latest->manifest_key);
   auto restored = co_await metadata::restore_state(snapshots_, log_, executor_);
   if (!restored) co_return restored.error().to_string();
   // Another may have been recorded meanwhile.

@@ -4,7 +4,7 @@
 #pragma once
 #include "metadata/snapshot_store.h"
 #include "runtime/rng.h"
-#include "sim/world.h"
+#include "sim/witness.h"
 
 #include <set>
 #include <string>
@@ -14,10 +14,11 @@ namespace weir::sim {
 class SnapshotCare {
  public:
   SnapshotCare(World& world, storage::ObjectStore& store, metadata::MetadataLog& log,
-               Executor executor)
+               const Witness& witness, Executor executor)
       : world_(world),
         store_(store),
         log_(log),
+        witness_(witness),
         executor_(std::move(executor)),
         snapshots_(store, log),
         rng_(world.fork()) {}
@@ -34,12 +35,11 @@ class SnapshotCare {
   World& world_;
   storage::ObjectStore& store_;
   metadata::MetadataLog& log_;
+  const Witness& witness_;
   Executor executor_;
   metadata::SnapshotStore snapshots_;
   Rng rng_;
-  // Manifests.
-  std::set<std::string> damaged_;
-  std::set<std::string> recorded_;  // of those that are under way, none is sure to stay
+  std::set<std::string> damaged_;  // manifests
 };
 
 }  // namespace weir::sim

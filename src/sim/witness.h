@@ -3,6 +3,7 @@
 // never restarts and never loads a snapshot, and tells the checkers what follows. Owned by the
 // simulation.
 #pragma once
+#include "metadata/log/metadata_log.h"
 #include "metadata/state/state.h"
 #include "sim/faults.h"
 #include "sim/group_witness.h"
@@ -37,6 +38,11 @@ class Witness {
   Task<void> entry(metadata::LogEntry entry);
   [[nodiscard]] metadata::Position position() const { return state_.position(); }
   void stored(const storage::ObjectKey& key, std::uint64_t process);
+  void recorded(const metadata::SnapshotRef& snapshot) { snapshots_.insert(snapshot.manifest_key); }
+  // The log has named the snapshot: it is none that is just being written.
+  [[nodiscard]] bool was_recorded(const metadata::SnapshotRef& snapshot) const {
+    return snapshots_.contains(snapshot.manifest_key);
+  }
   // Before they are removed.
   Task<void> removing(std::vector<storage::ObjectKey> keys, std::uint64_t process);
   // The log returns to the state in which it ended at `tail`. What is seen from now on is told to
@@ -83,6 +89,7 @@ class Witness {
   metadata::State state_;
   std::vector<metadata::LogEntry> entries_;  // all of them
   std::map<storage::ObjectKey, Object> objects_;
+  std::set<storage::ObjectKey> snapshots_;
   GroupWitness groups_;
 };
 
