@@ -53,6 +53,19 @@ class Ranges:
         return self.ends[-1] if self.ends else 0
 
 
+def too_low(told, asked):
+    """Of what was asked, as (time, offset, ...), each that is below what somebody had been told before that time, as (time,
+    offset, line); with the highest of that. Who was told at the very time of the question may have been told after it."""
+    told = sorted(told, key=lambda one: one[0])
+    times, highest = [one[0] for one in told], []
+    for one in told:
+        highest.append(one if not highest or one[1] > highest[-1][1] else highest[-1])
+    for one in asked:
+        at = bisect.bisect_left(times, one[0]) - 1
+        if at >= 0 and one[1] < highest[at][1]:
+            yield one, highest[at]
+
+
 class Commit(NamedTuple):
     """It took effect, if it did, between these times."""
     start: int
@@ -65,7 +78,7 @@ class Partition:
     def __init__(self):
         self.values = {}  # offset: (value, line)
         self.acknowledged = {}  # offset: line
-        self.unplaced = {}  # value that was acknowledged without its offset: line
+        self.unplaced = {}  # value that was acknowledged without its offset: (time, line)
         self.told = []  # (time, end, line): at that time somebody had been told that the partition ends no earlier
         self.asked = []  # (time of the question, end, line)
 
@@ -79,6 +92,8 @@ class Checker:
         self.partitions = collections.defaultdict(Partition)
         self.read = collections.defaultdict(lambda: collections.defaultdict(Ranges))  # reader: {partition: ranges}
         self.position = {}  # (process, partition): (next offset or None, line)
+        self.finals = {}  # process: (time of its start, line)
+        self.sent = {}  # value of a send that may have happened: (time when it began, line)
         self.failed = {}  # value of a send that certainly did not happen: line
         self.commits = collections.defaultdict(list)  # (group, partition): [Commit]
         self.resumed = collections.defaultdict(list)  # (group, partition): [(time of the question, offset, line)]
@@ -109,15 +124,19 @@ class Checker:
         self.kinds[event["p"]] = event["kind"]
         if event["kind"] in ("reader", "final") or event["kind"].startswith("group:"):
             self.read[self.reader_of(event["p"])]  # it is there, even if it reads nothing
+        if event["kind"] == "final":
+            self.finals[event["p"]] = (event["t"], line)
 
     def on_send(self, event, line):
         if event["is"] == "fail":
             self.failed[event["value"]] = line
+        else:
+            self.sent.setdefault(event["value"], (event["t"] - event["took"], line))
         if event["is"] != "ok":
             return
         partition, offset = self.partitions[event["partition"]], event["offset"]
         if offset < 0 and self.kinds.get(event["p"]) == "idempotent":
-            partition.unplaced[event["value"]] = line
+            partition.unplaced[event["value"]] = (event["t"], line)
             return
         if offset < 0:
             self.note("no offset", f"{event['value']} was acknowledged without an offset", line)
@@ -143,6 +162,7 @@ class Checker:
             self.note(kind, f"{event['p']} {what} partition {partition} offset {min(first, expected)}: {expected} was next, "
                       f"{first} came", before, line)
         self.position[event["p"], partition] = (end, line)
+        self.partitions[partition].told.append((event["t"], end, line))
         for offset, value in enumerate(event["values"], first):
             self.holds(partition, offset, value, line)
             if value.split(":")[1:2] != [str(partition)]:
@@ -170,6 +190,7 @@ class Checker:
         partition.asked.append((event["t"] - event["took"], event["offset"], line))
 
     def on_watermark(self, event, line):
+        self.partitions[event["partition"]].told.append((event["t"], event["offset"], line))
         where = (event["p"], event["partition"])
         highest, before = self.watermark.get(where, (-1, None))
         if event["offset"] < highest:
@@ -182,8 +203,10 @@ class Checker:
         for number, partition in sorted(self.partitions.items()):
             self.place(number, partition)
             self.find_lost(number, partition)
+            self.find_failed(number, partition)
             self.find_out_of_order(number, partition)
-            self.find_too_low("high watermark goes back", f"partition {number} ends", partition.told, partition.asked)
+            self.find_overtaking(number, partition)
+            self.find_earlier_ends(number, partition)
         for (group, number), resumed in sorted(self.resumed.items()):
             self.find_lost_commits(group, number, resumed, self.commits[group, number])
         return self.anomalies
@@ -205,15 +228,18 @@ class Checker:
 
         late = [one for one in resumed
                 if not any(commit.offset == one[1] and may_be_last(commit, one[0]) for commit in commits)]
-        self.find_too_low("committed offset goes back", f"{group} partition {number} goes on", told, late)
+        for (_, offset, line), (_, earlier, before) in too_low(told, late):
+            self.note("committed offset goes back", f"{group} partition {number} goes on at {offset}, after it was {earlier}",
+                      before, line)
 
     def place(self, number, partition):
         if not partition.unplaced:
             return
-        places = {value: offset for offset, (value, _) in partition.values.items()}
-        for value, line in partition.unplaced.items():
+        places = {value: offset for offset, (value, _) in sorted(partition.values.items(), reverse=True)}
+        for value, (time, line) in partition.unplaced.items():
             if value in places:
                 partition.acknowledged.setdefault(places[value], line)
+                partition.told.append((time, places[value] + 1, line))
             else:
                 self.note("lost write", f"{value}, acknowledged in partition {number}, was read by nobody", line)
 
@@ -228,6 +254,8 @@ class Checker:
                 self.note("lost write", f"{what}, was passed over by everybody", line)
             else:
                 self.note("unseen", f"{what}, was not read by {', '.join(sorted(without))}", line)
+
+    def find_failed(self, number, partition):
         for offset, (value, line) in sorted(partition.values.items()):
             if value in self.failed:
                 self.note("failed write", f"partition {number} offset {offset} holds {value}, which was refused",
@@ -251,16 +279,20 @@ class Checker:
                           earlier, line)
             last[name] = (int(counter), line)
 
-    def find_too_low(self, kind, what, told, asked):
-        """Answers below what was known to somebody before the question was asked."""
-        told = sorted(told, key=lambda one: one[0])
-        times, highest = [one[0] for one in told], []
-        for one in told:
-            highest.append(one if not highest or one[1] > highest[-1][1] else highest[-1])
-        for time, offset, line in asked:
-            at = bisect.bisect_left(times, time) - 1
-            if at >= 0 and offset < highest[at][1]:
-                self.note(kind, f"{what} at {offset}, after it was {highest[at][1]}", highest[at][2], line)
+    def find_overtaking(self, number, partition):
+        """A record lies behind all that anybody knew of when its send began, whoever sent it and however. Sends that are under
+        way at the same time may come in any order: those of one plain producer too, which sends again what got no answer."""
+        stored = ((*self.sent[value], offset, value, line) for offset, (value, line) in partition.values.items()
+                  if value in self.sent)
+        sends = ((began, offset, value, sent, seen) for began, sent, offset, value, seen in stored)
+        for (_, offset, value, sent, seen), (_, end, before) in too_low(partition.told, sends):
+            self.note("nonmonotonic send", f"partition {number} offset {offset} holds {value}, sent when it had ended at {end}",
+                      *dict.fromkeys((before, sent, seen)))
+
+    def find_earlier_ends(self, number, partition):
+        finals = ((began, self.read[process][number].end(), line) for process, (began, line) in self.finals.items())
+        for (_, offset, line), (_, end, before) in too_low(partition.told, (*partition.asked, *finals)):
+            self.note("high watermark goes back", f"partition {number} ends at {offset}, after it was {end}", before, line)
 
 
 def events(path):

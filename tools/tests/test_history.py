@@ -43,7 +43,7 @@ def clean():
     return [
         start("once", "idempotent"), start("plain", "plain"), start("reader", "reader"), start("dump", "final"),
         start("m1", "group:g"), start("m2", "group:g"), start("broker-1", "watcher"), start("broker-2", "watcher"),
-        send(10, "once:0:0", 0), send(20, "plain:0:0", 1), send(30, "once:0:1", 2), send(40, "plain:0:1", outcome="unknown"),
+        send(10, "once:0:0", 0), send(20, "plain:0:0", 1), send(30, "once:0:1", 2), send(37, "plain:0:1", outcome="unknown"),
         assign(12, "reader", 0), poll(33, "reader", 0, "once:0:0", "plain:0:0", "once:0:1", "plain:0:1"),
         assign(50, "reader", 1), poll(60, "reader", 1, "plain:0:0", "once:0:1"),
         assign(13, "m1", -1), poll(22, "m1", 0, "once:0:0", "plain:0:0"), commit(23, "m1", 2),
@@ -139,6 +139,56 @@ class Planted(unittest.TestCase):
             events += [assign(80, client, 4), poll(81, client, 4, "once:0:5", "once:0:4")]
         self.only("nonmonotonic send", events, old, new)
 
+    def overtaking(self, before, after, *events):
+        """`after` is below `before`, which is an anomaly if it began when that was known, and only then."""
+        starts = [start("plain", "plain"), start("other", "plain"), start("once", "idempotent"), start("another", "idempotent")]
+        self.only("nonmonotonic send", [*starts, *events, before, after], before, after)
+        at_once = after | {"t": before["t"] + after["took"]}
+        self.assertEqual(self.check([*starts, *events, before, at_once]), {})
+
+    def test_nonmonotonic_sends_of_a_plain_producer(self):
+        self.overtaking(send(100, "plain:0:0", 7), send(200, "plain:0:1", 6))
+
+    def test_nonmonotonic_sends_of_two_producers(self):
+        for one, two in (("plain", "other"), ("another", "plain"), ("plain", "another"), ("once", "another")):
+            self.overtaking(send(100, f"{one}:0:0", 7), send(200, f"{two}:0:1", 6))
+        events = [send(100, "plain:0:0", 7), send(200, "plain:1:1", 6)]
+        self.assertEqual(self.check([start("plain", "plain"), *events]), {})
+
+    def test_a_send_that_began_when_a_higher_end_was_known(self):
+        for before in (told("end", 100, "broker-1", 7), told("watermark", 100, "broker-1", 7),
+                       poll(100, "late", 6, "other:0:0")):
+            self.overtaking(before, send(200, "plain:0:1", 5))
+
+    def test_an_unknown_send_that_lies_below_what_was_acknowledged_before_it(self):
+        first, unknown = send(100, "plain:0:0", 7), send(200, "plain:0:1", outcome="unknown")
+        read = poll(300, "late", 6, "plain:0:1", "plain:0:0")
+        self.only("nonmonotonic send", [start("plain", "plain"), first, unknown, read], first, unknown, read)
+        self.assertEqual(self.check([start("plain", "plain"), first, unknown | {"took": 100}, read]), {})
+
+    def test_a_record_that_was_read_before_it_was_sent(self):
+        read, late = poll(100, "late", 6, "plain:0:0"), send(106, "plain:0:0", 6)
+        self.only("nonmonotonic send", [start("plain", "plain"), read, late], read, late)
+        self.assertEqual(self.check([start("plain", "plain"), read, late | {"t": 105}]), {})
+
+    def test_an_acknowledgement_without_an_offset_places_what_is_sent_later(self):
+        known, later = send(100, "once:0:0", -1), send(200, "plain:0:1", 6)
+        read = [start("late", "reader"), poll(300, "late", 6, "plain:0:1", "once:0:0")]
+        starts = [start("once", "idempotent"), start("plain", "plain")]
+        self.only("nonmonotonic send", [*starts, known, later, *read], known, later)
+        # Of two places it is at least at the first.
+        copies = [poll(300, "copy", 5, "once:0:0"), poll(301, "another copy", 7, "once:0:0")]
+        self.assertEqual(set(self.check([*starts, known, later, *copies])), {"duplicate"})
+
+    def test_an_idempotent_producer_goes_on_without_what_it_gave_up(self):
+        """It takes a new epoch then, and the given up record may be stored or not, but not after the next one."""
+        sends = [start("once", "idempotent"), send(100, "once:0:0", 0), send(150, "once:0:1", outcome="unknown"),
+                 send(200, "once:0:2", 1)]
+        read = [start("late", "reader"), poll(301, "late", 0, "once:0:0", "once:0:2")]
+        self.assertEqual(self.check([*sends, *read]), {})
+        after = poll(302, "late", 2, "once:0:1")
+        self.only("nonmonotonic send", [*sends, *read, after], sends[-1], after)
+
     def test_poll_skip(self):
         before, skips = poll(60, "reader", 1, "plain:0:0", "once:0:1"), poll(61, "reader", 4, "plain:0:9")
         self.only("poll skip", [*clean(), skips], before, skips)
@@ -160,8 +210,29 @@ class Planted(unittest.TestCase):
         self.only("high watermark goes back", [*clean(), low], high, low)
 
     def test_an_end_below_what_another_broker_told(self):
-        low = told("end", 50, "broker-2", 3)
-        self.only("high watermark goes back", [*clean(), low], told("end", 46, "broker-1", 4), low)
+        for operation in ("end", "watermark"):
+            high, low = told(operation, 47, "broker-1", 5), told("end", 50, "broker-2", 4)
+            self.only("high watermark goes back", [*clean(), high, low], high, low)
+
+    def test_an_end_below_what_was_read(self):
+        low = told("end", 36, "broker-2", 3)
+        read = poll(33, "reader", 0, "once:0:0", "plain:0:0", "once:0:1", "plain:0:1")
+        self.only("high watermark goes back", [*clean(), low], read, low)
+
+    def test_a_record_that_was_read_is_gone_from_the_end(self):
+        """Nobody has acknowledged it: a dump that begins later has to find it all the same."""
+        later = start("later", "final") | {"t": 34}
+        read = poll(33, "reader", 0, "once:0:0", "plain:0:0", "once:0:1", "plain:0:1")
+        shorter = [assign(90, "later", 0), poll(91, "later", 0, "once:0:0", "plain:0:0", "once:0:1")]
+        self.only("high watermark goes back", [*clean(), later, *shorter], read, later)
+        self.assertEqual(self.check([*clean(), later | {"t": 33}, *shorter]), {})
+
+    def test_a_dump_finds_nothing_in_a_partition(self):
+        empty, end = start("later", "final") | {"t": 34}, told("end", 20, "broker-1", 1) | {"partition": 3}
+        whole = poll(92, "later", 0, "once:0:0", "plain:0:0", "once:0:1", "plain:0:1")
+        dump = {"t": 0, "p": "dump", "op": "start", "kind": "reader"}
+        events = [dump if event == start("dump", "final") else event for event in clean()]
+        self.only("high watermark goes back", [*events, empty, whole, end], end, empty)
 
     def test_an_end_below_what_was_acknowledged(self):
         low = told("end", 34, "broker-2", 2)
