@@ -203,6 +203,7 @@ class Checker:
         for number, partition in sorted(self.partitions.items()):
             self.place(number, partition)
             self.find_lost(number, partition)
+            self.find_passed_over(number, partition)
             self.find_failed(number, partition)
             self.find_out_of_order(number, partition)
             self.find_overtaking(number, partition)
@@ -254,6 +255,17 @@ class Checker:
                 self.note("lost write", f"{what}, was passed over by everybody", line)
             else:
                 self.note("unseen", f"{what}, was not read by {', '.join(sorted(without))}", line)
+
+    def find_passed_over(self, number, partition):
+        """What nobody acknowledged, but somebody has read, is stored: who has read behind it, must have got it too."""
+        for offset, (value, line) in sorted(partition.values.items()):
+            if offset in partition.acknowledged:
+                continue
+            without = [reader for reader, ranges in self.read.items()
+                       if offset not in ranges[number] and offset < ranges[number].end()]
+            if without:
+                self.note("unseen", f"{value}, read at partition {number} offset {offset}, was passed over by "
+                          f"{', '.join(sorted(without))}", line)
 
     def find_failed(self, number, partition):
         for offset, (value, line) in sorted(partition.values.items()):

@@ -99,6 +99,16 @@ class Planted(unittest.TestCase):
         text = self.only("unseen", [*clean(), new], new)
         self.assertIn("dump, group:g, reader", text)
 
+    def test_a_record_that_nobody_acknowledged_is_unseen_by_one_who_read_on(self):
+        """The outcome of plain:0:1 is unknown, but others have read it."""
+        again = "plain:0:0"
+        events = [*clean(), poll(72, "m2", 4, again), start("hasty", "reader"), assign(80, "hasty", 0),
+                  poll(81, "hasty", 0, "once:0:0", "plain:0:0", "once:0:1")]
+        self.assertEqual(self.check(events), {})
+        jump = [assign(82, "hasty", 4), poll(83, "hasty", 4, again)]
+        read = poll(33, "reader", 0, "once:0:0", "plain:0:0", "once:0:1", "plain:0:1")
+        self.assertIn("passed over by hasty", self.only("unseen", [*events, *jump], read))
+
     def test_unseen_by_one_reader(self):
         stuck = [*clean(), start("stuck", "reader"), assign(20, "stuck", 0), poll(21, "stuck", 0, "once:0:0", "plain:0:0")]
         self.assertIn("stuck", self.only("unseen", stuck, send(30, "once:0:1", 2)))
