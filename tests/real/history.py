@@ -12,7 +12,8 @@ start      kind: idempotent or plain (producers), reader, final (they must get e
 send       value NAME:PARTITION:COUNTER, with counters that grow; offset if it is ok (an idempotent producer may not know it:
            the answer was lost, and its next batch could not have been taken without this one)
 poll       offset of the first of values, which follow each other
-assign     offset that is read from now on; a group's is what it had committed, -1 for nothing
+assign     offset that is read from now on; a group's is what it had committed, -1 for nothing; if that is unknown, the client
+           asks again by itself and reads from there
 revoke     the partition is another's now
 commit     offset; `took` since the client was asked to commit it
 end        offset: the answer to "where does the partition end", which no broker may give too low
@@ -97,6 +98,7 @@ class Checker:
         self.failed = {}  # value of a send that certainly did not happen: line
         self.commits = collections.defaultdict(list)  # (group, partition): [Commit]
         self.resumed = collections.defaultdict(list)  # (group, partition): [(time of the question, offset, line)]
+        self.asks_itself = {}  # (process, partition): the time from which the client asks for the offset that it was not told
         self.watermark = {}  # (process, partition): (offset, line)
 
     def note(self, kind, text, *lines):
@@ -156,6 +158,9 @@ class Checker:
                           f"{partition}", line)
             return
         first, end = event["offset"], event["offset"] + len(event["values"])
+        if (event["p"], partition) in self.asks_itself:
+            self.resumed[self.reader_of(event["p"]), partition].append(
+                (self.asks_itself.pop((event["p"], partition)), first, line))
         expected, before = self.position.get((event["p"], partition), (None, None))
         if expected is not None and first != expected:
             kind, what = ("poll skip", "passes over") if first > expected else ("nonmonotonic poll", "comes again from")
@@ -173,11 +178,15 @@ class Checker:
     def on_assign(self, event, line):
         where, group = (event["p"], event["partition"]), self.reader_of(event["p"])
         self.position[where] = (event["offset"] if event["offset"] >= 0 else None, line)
+        self.asks_itself.pop(where, None)
         if group.startswith("group:") and event["is"] == "ok":
             self.resumed[group, event["partition"]].append((event["t"] - event["took"], event["offset"], line))
+        elif group.startswith("group:"):
+            self.asks_itself[where] = event["t"]
 
     def on_revoke(self, event, line):
         self.position.pop((event["p"], event["partition"]), None)
+        self.asks_itself.pop((event["p"], event["partition"]), None)
 
     def on_commit(self, event, line):
         end = event["t"] if event["is"] == "ok" else math.inf

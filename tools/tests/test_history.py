@@ -276,6 +276,17 @@ class Planted(unittest.TestCase):
         self.only("committed offset goes back", [*clean(), gone], commit(42, "m2", 4), gone)
         self.assertEqual(self.check([*clean(), assign(90, "m1", -1, outcome="unknown")]), {})
 
+    def test_a_member_that_was_not_told_the_committed_offset_reads_from_it(self):
+        asks = assign(90, "m1", -1, outcome="unknown")
+        low, right = poll(95, "m1", 3, "plain:0:1"), poll(95, "m1", 4, "plain:0:0")
+        self.only("committed offset goes back", [*clean(), asks, low], commit(42, "m2", 4), low)
+        revoke = {"t": 91, "p": "m1", "op": "revoke", "partition": 0}
+        on = poll(96, "m1", 3, "plain:0:1")
+        told_later = (commit(92, "m2", 2), assign(96, "m1", 2), poll(97, "m1", 2, "once:0:1", "plain:0:1"))
+        for events in ((asks, right), (asks, revoke, low), (asks, right, revoke, on), (asks, *told_later),
+                       (asks | {"t": 41}, low)):
+            self.assertEqual(self.check([*clean(), *events]), {}, events)
+
     def test_failed_write(self):
         refused = send(45, "plain:0:1", outcome="fail")
         read = poll(33, "reader", 0, "once:0:0", "plain:0:0", "once:0:1", "plain:0:1")
