@@ -46,12 +46,19 @@ enum class Bug : std::uint8_t {
   kStaleLatestOffset,
   kStaleGroupOffsets,
   kRestoredLogUnnoticed,
+  kTrimsTooMuch,
+  kExtentsMiscounted,
+  kEmptyGroupsStay,
+  kDeleteGraceIgnored,
+  kSessionStandsStill,
+  kOrphansStay,
 };
 
 struct PlantedBug {
   Bug bug = Bug::kNone;
   std::string_view name;
   std::string_view what;
+  std::string_view found_by;  // the simulator's checker that must name it
 };
 
 // All of them, in every build.

@@ -1,5 +1,7 @@
 #include "fetch/fetch_session.h"
 
+#include "base/planted.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -38,6 +40,7 @@ void FetchSession::update(std::span<const PartitionFetch> fetched,
   for (const PartitionFetch& fetch : fetched) {
     auto at = by_key_.find(key_of(fetch));
     if (at != by_key_.end()) {
+      if (planted(Bug::kSessionStandsStill)) continue;
       PartitionFetch& known = at->second->fetch;
       bytes_ -= bytes_of(known);
       std::string known_as = std::move(known.known_as);

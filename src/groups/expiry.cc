@@ -82,6 +82,7 @@ Task<void> GroupCoordinator::expire_in(std::string group_id, TimestampMs now) {
     verdict = judge(group_id, now);
   }
   if (!verdict.is_over || !verdict.offsets.entries.empty() || held(group_id) != group) co_return;
+  if (planted(Bug::kEmptyGroupsStay)) co_return;
   const bool if_without_offsets = !planted(Bug::kCommitLostByExpiry);
   error = co_await write(group, metadata::GroupDelete{.group = group_id,
                                                       .claim = group->claim,

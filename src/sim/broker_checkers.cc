@@ -22,6 +22,21 @@ class OneState final : public Checker {
   std::unordered_map<std::int64_t, std::uint64_t> hashes_;
 };
 
+class FencedStayOut final : public Checker {
+ public:
+  const char* name() const override { return "entries of fenced brokers have no effect"; }
+  void on_fenced_entry(BrokerId broker, BrokerEpoch epoch, std::int64_t position) override {
+    violate("", fmt::format("entry {} of broker {} took effect, and its epoch {} was over",
+                            position, broker, epoch));
+  }
+};
+
+class SnapshotsStay final : public Checker {
+ public:
+  const char* name() const override { return "there is always a snapshot to start from"; }
+  void on_snapshot_lost(const std::string& why) override { violate("snapshots", why); }
+};
+
 class StoredBeforeCommitted final : public Checker {
  public:
   const char* name() const override { return "an object is stored before it is committed"; }
@@ -143,6 +158,8 @@ class RestoresAreNoticed final : public Checker {
 
 void add_broker_checkers(Checkers& all) {
   all.push_back(std::make_unique<OneState>());
+  all.push_back(std::make_unique<FencedStayOut>());
+  all.push_back(std::make_unique<SnapshotsStay>());
   all.push_back(std::make_unique<StoredBeforeCommitted>());
   all.push_back(std::make_unique<ReferencedObjectsStay>());
   all.push_back(std::make_unique<OrphansKeepTheirGrace>());

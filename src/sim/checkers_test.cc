@@ -1,9 +1,12 @@
 // Each checker finds what it is for, and nothing in a history that is as it should be.
 #include "sim/checkers.h"
 
+#include "base/planted.h"
+
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 
 namespace weir::sim {
 namespace {
@@ -49,7 +52,7 @@ TEST(CheckersTest, AGoodHistoryOfRecordsHasNoViolations) {
               checker.on_bounds(told(1, 0, 2, 10, 11));
               checker.on_bounds(told(1, 0, 1, 10, 12));  // was on its way with the other
               checker.on_bounds(told(2, 0, 1, 13, 14));  // another broker may be behind
-              checker.on_latest(kHere, 1, 0);     // asked before it was acknowledged
+              checker.on_latest(kHere, 1, 0);            // asked before it was acknowledged
               checker.on_latest(kHere, 2, 1);
               checker.on_damage_told(kHere, 0, true);
               checker.on_divergence(1, "position 7", true);
@@ -58,15 +61,16 @@ TEST(CheckersTest, AGoodHistoryOfRecordsHasNoViolations) {
 }
 
 TEST(CheckersTest, WhatWasDeletedOnRequestMayBeMissing) {
-  EXPECT_EQ(found_in([](Checker& checker) {
-              checker.on_acknowledged({kTrimmed, 1, "i1-1-1-1"});
-              checker.on_trim_asked(kTrimmed, 2);
-              checker.on_read({kTrimmed, 0, "i1-1-1-0"});
-              checker.on_read({kTrimmed, 2, "i1-1-1-2"});
-              checker.on_out_of_range(kTrimmed, 1);
-              checker.on_bounds({.process = 1, .where = kTrimmed, .log_start = 2, .high_watermark = 3});
-            }),
-            Names());
+  EXPECT_EQ(
+      found_in([](Checker& checker) {
+        checker.on_acknowledged({kTrimmed, 1, "i1-1-1-1"});
+        checker.on_trim_asked(kTrimmed, 2);
+        checker.on_read({kTrimmed, 0, "i1-1-1-0"});
+        checker.on_read({kTrimmed, 2, "i1-1-1-2"});
+        checker.on_out_of_range(kTrimmed, 1);
+        checker.on_bounds({.process = 1, .where = kTrimmed, .log_start = 2, .high_watermark = 3});
+      }),
+      Names());
 }
 
 TEST(CheckersTest, AGoodHistoryOfGroupsAndBrokersHasNoViolations) {
@@ -90,16 +94,10 @@ TEST(CheckersTest, AGoodHistoryOfGroupsAndBrokersHasNoViolations) {
         checker.on_committed(
             {.group = "g", .generation = 1, .where = kHere, .offset = 4, .sent = 8, .at = 10});
         // A static member is back under another id.
-        checker.on_assigned({.group = "s",
-                             .generation = 1,
-                             .member = "s-1",
-                             .instance = "s",
-                             .partitions = {0}});
-        checker.on_assigned({.group = "s",
-                             .generation = 1,
-                             .member = "s-2",
-                             .instance = "s",
-                             .partitions = {0}});
+        checker.on_assigned(
+            {.group = "s", .generation = 1, .member = "s-1", .instance = "s", .partitions = {0}});
+        checker.on_assigned(
+            {.group = "s", .generation = 1, .member = "s-2", .instance = "s", .partitions = {0}});
         // Deleted and made again.
         checker.on_member("c", 7);
         checker.on_assigned(
@@ -245,6 +243,10 @@ TEST(CheckersTest, WhatIsWrongWithBrokers) {
          c.on_state(5, 78);
        },
        {"one state at one position"}},
+      {[](Checker& c) { c.on_fenced_entry(1, 5, 9); },
+       {"entries of fenced brokers have no effect"}},
+      {[](Checker& c) { c.on_snapshot_lost("none"); },
+       {"there is always a snapshot to start from"}},
       {[](Checker& c) { c.on_object_committed("data/1", false); },
        {"an object is stored before it is committed"}},
       {[](Checker& c) { c.on_object_removed({.key = "data/1", .is_referenced = true}); },
@@ -275,6 +277,16 @@ TEST(CheckersTest, WhatIsWrongWithBrokers) {
        {"a log that went back is noticed"}},
       {[](Checker& c) { c.on_answer_of_lost_history(1); }, {"a log that went back is noticed"}},
   });
+}
+
+// docs/simulator.md: for each promise a bug is planted that breaks it, and its own checker must say
+// so. What another one finds first shows nothing of this one.
+TEST(CheckersTest, EachIsForAPlantedBug) {
+  std::set<std::string> names;
+  for (const auto& checker : make_checkers()) names.insert(checker->name());
+  std::set<std::string> aimed_at;
+  for (const PlantedBug& planted : planted_bugs()) aimed_at.emplace(planted.found_by);
+  EXPECT_EQ(aimed_at, names);
 }
 
 }  // namespace

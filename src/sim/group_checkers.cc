@@ -105,10 +105,10 @@ class OneOwner final : public OfGenerations {
       auto [found, is_new] = owners_.try_emplace(
           {assignment.group, life_of(assignment.member), assignment.generation, partition}, owner);
       if (is_new || found->second == owner) continue;
-      violate(assignment.group,
-              fmt::format("{}, generation {}: partition {} belongs to {} and to {}",
-                          assignment.group, assignment.generation, partition, found->second,
-                          owner));
+      violate(
+          assignment.group,
+          fmt::format("{}, generation {}: partition {} belongs to {} and to {}", assignment.group,
+                      assignment.generation, partition, found->second, owner));
     }
   }
 

@@ -144,6 +144,10 @@ class Checker {
   virtual void on_assigned(const Assignment&) {}
   // A broker's state after the entry at `position`.
   virtual void on_state(std::int64_t /*position*/, std::uint64_t /*hash*/) {}
+  // An entry took effect whose writer had been fenced, or registered anew, in the log before it.
+  virtual void on_fenced_entry(BrokerId, BrokerEpoch, std::int64_t /*position*/) {}
+  // A broker that starts now finds no snapshot, or not the latest.
+  virtual void on_snapshot_lost(const std::string& /*why*/) {}
   // An entry that commits the object stands in the log.
   virtual void on_object_committed(const std::string& /*key*/, bool /*is_stored*/) {}
   virtual void on_object_removed(const Removal&) {}

@@ -3,12 +3,14 @@
 #include "runtime/clock.h"
 #include "runtime/log.h"
 #include "sim/explain.h"
+#include "sim/seed_watch.h"
 #include "sim/simulation.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 
@@ -20,19 +22,24 @@ using weir::sim::SimulationResult;
 struct Order {
   SimulationOptions first;
   std::uint64_t last = 0;
-  std::string planted;
+  const weir::PlantedBug* planted = nullptr;
   bool verbose = false;
-  // Ends at the first seed that fails; that is no failure then.
+  // Ends at the first seed in which the checker that is for the planted bug names it.
   bool until_found = false;
 };
 
 // Of this process, on all cores; what else the machine does is not in it.
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
+// Some hundred times what a run takes, and what its explanation takes. It is seldom that one hangs.
+weir::Duration most_cpu(const SimulationOptions& options) {
+  return std::chrono::seconds(120 + 5 * options.seconds);
+}
+
 std::string again(const Order& order, const SimulationOptions& options) {
   std::string text = fmt::format("weir-sim --seed {} --seconds {} --brokers {}", options.seed,
                                  options.seconds, options.brokers);
-  if (!order.planted.empty()) text += " --planted " + order.planted;
+  if (order.planted != nullptr) text += fmt::format(" --planted {}", order.planted->name);
   if (options.log_in_store) text += " --object";
   return text;
 }
@@ -55,6 +62,12 @@ void explain(const Order& order, const SimulationOptions& options, const Simulat
   fmt::print("  again: {} --log\n", again(order, shortest.options));
 }
 
+bool names_it(const SimulationResult& result, const weir::PlantedBug& planted) {
+  return std::ranges::any_of(result.violations, [&](const weir::sim::Violation& violation) {
+    return violation.checker == planted.found_by;
+  });
+}
+
 int run(const Order& order) {
   std::uint64_t failed = 0;
   double simulated = 0;
@@ -64,6 +77,7 @@ int run(const Order& order) {
     SimulationOptions options = order.first;
     options.seed = seed;
     const double before = cpu_seconds();
+    weir::sim::watch_run(again(order, options), most_cpu(options));
     const auto result = weir::sim::simulate(options);
     simulated += result.virtual_seconds;
     for (const std::string& line : result.trace) fmt::print("    {}\n", line);
@@ -71,15 +85,17 @@ int run(const Order& order) {
     if (order.verbose || is_told) tell(result, seed, cpu_seconds() - before);
     if (result.violations.empty()) continue;
     ++failed;
-    if (order.until_found) {
-      fmt::print("{}: found at seed {} by \"{}\"\n", order.planted, seed,
-                 result.violations.front().checker);
+    if (!order.until_found) {
+      explain(order, options, result);
+    } else if (names_it(result, *order.planted)) {
+      fmt::print("{}: found at seed {} by \"{}\"\n", order.planted->name, seed,
+                 order.planted->found_by);
       return 0;
     }
-    explain(order, options, result);
   }
   if (order.until_found) {
-    fmt::print("{}: NOT FOUND by seeds {} to {}\n", order.planted, order.first.seed, order.last);
+    fmt::print("{}: NOT FOUND by seeds {} to {}, of which {} failed, by \"{}\"\n",
+               order.planted->name, order.first.seed, order.last, failed, order.planted->found_by);
     return 1;
   }
   fmt::print("{} seeds, {} failed; {:.0f} times faster than real time on one core\n",
@@ -93,16 +109,17 @@ int list_planted() {
   return 0;
 }
 
-bool plant(const std::string& name) {
+// Null, and it is said why: it cannot be planted.
+const weir::PlantedBug* plant(const std::string& name) {
   for (const weir::PlantedBug& planted : weir::planted_bugs()) {
     if (planted.name != name) continue;
     weir::plant(planted.bug);
-    if (weir::can_plant()) return true;
+    if (weir::can_plant()) return &planted;
     fmt::print(stderr, "weir-sim: this build has no planted bugs; build/planted/weir-sim has\n");
-    return false;
+    return nullptr;
   }
   fmt::print(stderr, "weir-sim: no planted bug '{}'; --list-planted names them\n", name);
-  return false;
+  return nullptr;
 }
 
 }  // namespace
@@ -113,6 +130,7 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, kMostKept);
   Order order;
+  std::string planted;
   bool log = false;
   bool list = false;
   CLI::App app("Simulates a cluster with faults, and checks what clients see");
@@ -132,9 +150,12 @@ int main(int argc, char** argv) {
          "The same in minutes")
       ->check(CLI::Range(1, 60))
       ->excludes(seconds);
-  app.add_option("--planted", order.planted, "Plants a bug (in a build that has them)");
-  app.add_flag("--until-found", order.until_found,
-               "Ends at the first seed that fails, and fails when none does");
+  auto* plants = app.add_option("--planted", planted, "Plants a bug (in a build that has them)");
+  app.add_flag(
+         "--until-found", order.until_found,
+         "Ends at the first seed in which the checker that is for the bug names it, and fails "
+         "when there is none")
+      ->needs(plants);
   app.add_flag("--list-planted", list, "Names the bugs that can be planted");
   app.add_flag("--object", options.log_in_store, "The metadata log lies in the object store");
   app.add_option("--trace", options.trace,
@@ -144,7 +165,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   if (list) return list_planted();
-  if (!order.planted.empty() && !plant(order.planted)) return 2;
+  if (!planted.empty() && (order.planted = plant(planted)) == nullptr) return 2;
   weir::log::configure({.level = log ? weir::log::Level::kDebug : weir::log::Level::kOff});
   order.verbose |= order.last <= options.seed && !order.until_found;
   order.last = std::max(order.last, options.seed);

@@ -108,8 +108,7 @@ Task<void> Producer::run_connection(std::vector<Where> partitions) {
       for (Line& line : lines) {
         if (i < line.window.size()) batches.push_back({line.where, &line.window[i]});
       }
-      if (!batches.empty())
-        sending.spawn(machine_.executor(), send(link, std::move(batches)));
+      if (!batches.empty()) sending.spawn(machine_.executor(), send(link, std::move(batches)));
     }
     co_await sending.join();
     bool failed = false;

@@ -217,10 +217,9 @@ class BoundsOnlyGrow final : public Checker {
   };
   void look(const Bounds& told, const Reached& before) {
     if (told.log_start >= before.start && told.high_watermark >= before.end) return;
-    violate(to_string(told.where),
-            fmt::format("process {}, {}: {} to {}, and was {} to {}", told.process,
-                        to_string(told.where), told.log_start, told.high_watermark, before.start,
-                        before.end));
+    violate(to_string(told.where), fmt::format("process {}, {}: {} to {}, and was {} to {}",
+                                               told.process, to_string(told.where), told.log_start,
+                                               told.high_watermark, before.start, before.end));
   }
   // By when the answer came.
   std::map<std::pair<std::uint64_t, Where>, std::map<Moment, Reached>> told_;

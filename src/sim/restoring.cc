@@ -149,11 +149,7 @@ Task<void> ClusterRun::compare_brokers() {
     after_->tell([&](Checker& checker) { checker.on_state(stat.position, stat.state_hash); });
   }
   const std::string trouble = co_await snapshots_->trouble();
-  if (!trouble.empty()) {
-    after_->tell([&](Checker& checker) {
-      checker.on_stuck("snapshots", "no broker could start from them: " + trouble);
-    });
-  }
+  if (!trouble.empty()) after_->tell([&](Checker& checker) { checker.on_snapshot_lost(trouble); });
 }
 
 }  // namespace weir::sim

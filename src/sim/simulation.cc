@@ -57,7 +57,8 @@ void ClusterRun::add_nodes(const NodeSettings& settings) {
     if (settings.short_retention) nodes_.back()->machine().clock().set_error(0);
     parts_.nodes.push_back(nodes_.back().get());
   }
-  if (!options_.log_in_store) snapshots_.emplace(world_, store_, log_, witness_, nature_.executor());
+  if (!options_.log_in_store)
+    snapshots_.emplace(world_, store_, log_, witness_, nature_.executor());
   spoiler_.emplace(world_, weather_, nature_, parts_.nodes, snapshots_ ? &*snapshots_ : nullptr);
 }
 
@@ -148,7 +149,8 @@ Task<void> ClusterRun::look_at_states() {
 Task<void> ClusterRun::look_at_snapshots() {
   while (co_await watching_.sleep(nature_.clock(), seconds(2))) {
     const std::string trouble = co_await snapshots_->trouble();
-    if (!trouble.empty()) stuck("snapshots", "no broker could start from them: " + trouble);
+    if (trouble.empty()) continue;
+    history_.tell([&](Checker& checker) { checker.on_snapshot_lost(trouble); });
   }
 }
 

@@ -44,6 +44,7 @@ Task<void> Witness::entry(metadata::LogEntry entry) {
   history_->tell([&](Checker& checker) { checker.on_state(state_.position(), state_.hash()); });
   tell_of_entry(*record, *applied);
   see_groups(*record, *applied);
+  see_epochs(*record, *applied);
   if (applied->outcome != metadata::Applied::Outcome::kApplied) co_return;
   for (std::size_t i = 0; i < record->commands.size(); ++i) {
     const auto* commit = std::get_if<metadata::CommitObject>(&record->commands[i]);
@@ -56,6 +57,27 @@ void Witness::see_groups(const metadata::Record& record, const metadata::Applied
   if (applied.outcome != metadata::Applied::Outcome::kApplied) return;
   for (std::size_t i = 0; i < record.commands.size(); ++i)
     groups_.see(record.header, record.commands[i], applied.results[i]);
+}
+
+void Witness::see_epochs(const metadata::Record& record, const metadata::Applied& applied) {
+  if (applied.outcome != metadata::Applied::Outcome::kApplied) return;
+  const auto& header = record.header;
+  if (over_.contains(header.epoch)) {
+    history_->tell([&](Checker& checker) {
+      checker.on_fenced_entry(header.broker, header.epoch, state_.position());
+    });
+  }
+  for (std::size_t i = 0; i < record.commands.size(); ++i) {
+    if (applied.results[i].error != kafka::KafkaError::kNone) continue;
+    if (const auto* fence = std::get_if<metadata::FenceBroker>(&record.commands[i])) {
+      over_.insert(fence->epoch);
+    } else if (const auto* entered = std::get_if<metadata::RegisterBroker>(&record.commands[i])) {
+      const BrokerEpoch epoch = applied.results[i].value;
+      const BrokerEpoch before =
+          std::exchange(epochs_.try_emplace(entered->broker_id, epoch).first->second, epoch);
+      if (before != epoch) over_.insert(before);
+    }
+  }
 }
 
 void Witness::tell_of_entry(const metadata::Record& record, const metadata::Applied& applied) {
@@ -167,12 +189,16 @@ void Witness::begin_anew(metadata::Position tail, History& history) {
   entries_.resize(static_cast<std::size_t>(tail));
   state_ = {};
   groups_ = GroupWitness(history, options_.offsets_retention);
+  epochs_.clear();
+  over_.clear();
+  history_ = &history;
   for (const metadata::LogEntry& entry : entries_) {
     auto record = metadata::decode_record(entry.bytes);
     auto applied = state_.apply(entry);
-    if (record && applied) see_groups(*record, *applied);
+    if (!record || !applied) continue;
+    see_groups(*record, *applied);
+    see_epochs(*record, *applied);
   }
-  history_ = &history;
   was_restored_ = true;
   looks_ = true;
 }

@@ -71,6 +71,7 @@ class Witness {
   Task<void> look_for_left_objects();
   void tell_of_entry(const metadata::Record& record, const metadata::Applied& applied);
   void see_groups(const metadata::Record& record, const metadata::Applied& applied);
+  void see_epochs(const metadata::Record& record, const metadata::Applied& applied);
   void tell_of(const TopicId& topic, PartitionIndex partition,
                const std::function<std::string()>& text);
   [[nodiscard]] const metadata::TopicState* topic(std::int32_t number) const;
@@ -90,6 +91,8 @@ class Witness {
   std::vector<metadata::LogEntry> entries_;  // all of them
   std::map<storage::ObjectKey, Object> objects_;
   std::set<storage::ObjectKey> snapshots_;
+  std::map<BrokerId, BrokerEpoch> epochs_;  // the latest
+  std::set<BrokerEpoch> over_;              // no two registrations have the same
   GroupWitness groups_;
 };
 

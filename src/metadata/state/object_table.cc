@@ -18,6 +18,7 @@ void ObjectTable::changed(const ObjectId& id, const ObjectState* before, const O
 }
 
 void ObjectTable::add(const ObjectId& id, std::uint32_t size, std::uint32_t extents, Position at) {
+  if (planted(Bug::kExtentsMiscounted)) ++extents;
   restore(id,
           {.size = size, .live_extents = extents, .deletable_since = extents == 0 ? at : kLive});
 }

@@ -65,6 +65,7 @@ SequenceCheck PartitionState::sequence(const ObjectBatch& batch, Offset base_off
 }
 
 void PartitionState::trim(Offset log_start, ObjectTable& objects, Position at) {
+  if (planted(Bug::kTrimsTooMuch)) ++log_start;
   log_start = std::min(log_start, high_watermark_);
   if (log_start <= log_start_ && !planted(Bug::kLogStartMovesBack)) return;
   log_start_ = log_start;
