@@ -2,6 +2,7 @@
 
 #include "main/broker_command.h"
 #include "main/config_reference_command.h"
+#include "main/fsck_command.h"
 #include "main/inspect_command.h"
 #include "main/metadata_command.h"
 
@@ -39,6 +40,7 @@ int run_command_line(std::vector<std::string> arguments, Output output) {
   ExitCode result = ExitCode::kSuccess;
   add_broker_command(app, output, result);
   add_config_reference_command(app, output, result);
+  add_fsck_command(app, output, result);
   add_inspect_command(app, output, result);
   add_metadata_command(app, output, result);
 

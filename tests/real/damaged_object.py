@@ -1,6 +1,8 @@
-"""Objects that are gone, cut or changed: their partitions answer an error, the others are served."""
+"""Objects that are gone, cut or changed: their partitions answer an error, the others are served, and `weir fsck` names them."""
+import subprocess
+
 from load import create_topic
-from weir import RealTest, Weir
+from weir import BINARY, RealTest, Weir
 from wire import batches, bodies, client
 
 CORRUPT_MESSAGE, NOT_LEADER, STORAGE_ERROR = 2, 6, 56
@@ -35,6 +37,13 @@ class DamagedObject(RealTest):
                                                              for record in batch["records"]])
                 for one in answer["responses"][0]["partitions"]}
 
+    def fsck(self, *options):
+        """(exit code, what it prints, a line each, without the folders of the objects' names)"""
+        ran = subprocess.run([BINARY, "fsck", "--log", self.broker.settings["metadata.log.url"],
+                              "--store", self.broker.settings["object.store.url"], *options],
+                             capture_output=True, text=True, check=False)
+        return ran.returncode, [line.removeprefix("data/").split("/", 1)[-1] for line in ran.stdout.splitlines()]
+
     def test_damage(self):
         self.topic = create_topic(self.broker.bootstrap, 4)
         objects = [self.put(partition, f"value of {partition} " + "x" * 1000) for partition in range(4)]
@@ -58,3 +67,13 @@ class DamagedObject(RealTest):
         self.assertEqual(self.fetch({0: 1, 1: 1, 2: 1, 3: 1}),
                          {partition: (0, [f"later {partition}"]) for partition in range(4)})
         self.assertEqual(self.fetch({0: 0})[0][0], STORAGE_ERROR)
+        # Beside the running broker.
+        code, lines = self.fsck()
+        self.assertEqual((code, len(lines)), (1, 4), lines)
+        for partition, line in enumerate(lines[:3]):
+            self.assertTrue(line.endswith(f"({self.topic}-{partition} offset 0)"), line)
+        self.assertIn("is missing", lines[0])
+        self.assertIn("has 200 bytes", lines[1])
+        self.assertIn("; 3 damaged; ", lines[3])
+        code, lines = self.fsck("--sizes-only")
+        self.assertEqual((code, len(lines)), (1, 3), lines)
