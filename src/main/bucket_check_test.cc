@@ -9,8 +9,6 @@
 namespace weir {
 namespace {
 
-using metadata::ObjectId;
-
 constexpr TopicId kTopic{7, 7};
 
 // A broker's log and store: each object has a batch of two records for each partition of a topic

@@ -10,7 +10,6 @@
 
 #include <memory>
 #include <ostream>
-#include <random>
 #include <set>
 
 namespace weir {
@@ -31,14 +30,14 @@ std::string summary(const BucketCounts& counts, std::size_t lost_snapshots) {
 
 Task<Status> check(const FsckOptions& options, OpenedCluster& cluster, Clock& clock,
                    Executor executor, Output output) {
-  storage::RetryingStore store(*cluster.store, clock, Rng(std::random_device{}()), {});
+  storage::RetryingStore store(*cluster.store, clock, Rng::from_entropy(), {});
   std::set<std::string> lost;
   const auto on_lost = [&](const std::string& text) {
     if (lost.insert(text).second) *output.out << text << '\n';
   };
   BucketCheck bucket(
-      store, [&] { return read_state(cluster, executor, on_lost); }, executor,
-      !options.sizes_only, [output](const std::string& line) { *output.out << line << '\n'; });
+      store, [&] { return read_state(cluster, executor, on_lost); }, executor, !options.sizes_only,
+      [output](const std::string& line) { *output.out << line << '\n'; });
   WEIR_CO_TRY(const BucketCounts counts, co_await bucket.run());
   *output.out << summary(counts, lost.size()) << '\n';
   if (counts.damaged == 0 && lost.empty()) co_return Status{};

@@ -165,7 +165,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   if (list) return list_planted();
-  if (!planted.empty() && (order.planted = plant(planted)) == nullptr) return 2;
+  if (!planted.empty()) order.planted = plant(planted);
+  if (!planted.empty() && order.planted == nullptr) return 2;
   weir::log::configure({.level = log ? weir::log::Level::kDebug : weir::log::Level::kOff});
   order.verbose |= order.last <= options.seed && !order.until_found;
   order.last = std::max(order.last, options.seed);

@@ -1,4 +1,4 @@
-"""Objects that are gone, cut or changed: their partitions answer an error, the others are served, and `weir fsck` names them."""
+"""Objects that are gone, cut or changed: their partitions answer an error, others are served, and `weir fsck` names them."""
 import subprocess
 
 from load import create_topic
