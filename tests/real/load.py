@@ -8,7 +8,7 @@ import time
 
 import history
 from weir import program
-from wire import bodies, client
+from wire import batches, bodies, client
 
 PARTITIONS = 12
 IDEMPOTENT = ("enable.idempotence=true",)
@@ -21,6 +21,16 @@ def create_topic(bootstrap, partitions=PARTITIONS):
     connection.close()
     assert answer["topics"][0]["error_code"] == 0, answer
     return topic
+
+
+def write(bootstrap, topic, value, timeout_ms=2000):
+    """The error of one record, for partition 0."""
+    connection = client.Connection(bootstrap)
+    try:
+        answer = connection.call("Produce", 9, bodies.produce(topic, {0: batches.batch([value])}, timeout_ms=timeout_ms))
+        return answer["responses"][0]["partition_responses"][0]["error_code"]
+    finally:
+        connection.close()
 
 
 class Client:

@@ -7,31 +7,13 @@ import time
 import unittest
 
 import postgres
-from load import create_topic
+from load import create_topic, write
+from process import wait_until
 from weir import BINARY, RealTest, Weir
 from wire import batches, bodies, client
 
 NOBODY = 65534
 MIB = 1024 * 1024
-
-
-def wait_until(what, seconds, why):
-    """Until `what()` is true."""
-    deadline = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > deadline:
-            raise AssertionError(why())
-        time.sleep(0.05)
-
-
-def write(bootstrap, topic, value, timeout_ms=2000):
-    """The error of one record."""
-    connection = client.Connection(bootstrap)
-    try:
-        answer = connection.call("Produce", 9, bodies.produce(topic, {0: batches.batch([value])}, timeout_ms=timeout_ms))
-        return answer["responses"][0]["partition_responses"][0]["error_code"]
-    finally:
-        connection.close()
 
 
 class TakesNothing(RealTest):
@@ -163,12 +145,6 @@ class LosesItsDatabase(RealTest):
             raise unittest.SkipTest(str(why)) from why
         cls.addClassCleanup(cls.server.kill)
 
-    def server_program(self, name, *arguments):
-        command = [self.server.bin / name, "-h", "127.0.0.1", "-p", str(self.server.port), "-U", "weir", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout.strip()
-
     def start(self, node):
         broker = Weir(self.scratch / f"broker{node}", node_id=node, object_store_url=f"file:{self.scratch}/objects",
                       metadata_log_url=self.server.url.rpartition("/")[0] + "/weir")
@@ -176,7 +152,7 @@ class LosesItsDatabase(RealTest):
         return broker.start(answers=False)
 
     def test_a_broker_that_starts_leaves_an_empty_database_to_the_restore(self):
-        self.server_program("psql", "-d", "postgres", "-c", "CREATE DATABASE weir")
+        self.server.run("psql", "-d", "postgres", "-c", "CREATE DATABASE weir")
         brokers = [self.start(node) for node in (1, 2)]
 
         def is_ready(broker):
@@ -194,16 +170,16 @@ class LosesItsDatabase(RealTest):
         topic = create_topic(brokers[0].bootstrap, 1)
         self.assertEqual(write(brokers[0].bootstrap, topic, "a"), 0)
         dump = self.scratch / "dump"
-        self.server_program("pg_dump", "-Fc", "-f", str(dump), "weir")
-        self.server_program("psql", "-d", "postgres", "-c", "DROP DATABASE weir WITH (FORCE)", "-c", "CREATE DATABASE weir")
+        self.server.run("pg_dump", "-Fc", "-f", str(dump), "weir")
+        self.server.run("psql", "-d", "postgres", "-c", "DROP DATABASE weir WITH (FORCE)", "-c", "CREATE DATABASE weir")
         for broker in brokers:
             wait_until(lambda b=broker: "are gone" in (b.not_ready() or ""), 20, broker.tail)
         late = self.start(3)
         self.assertEqual(late.process.wait(30), 1, late.tail())
         self.assertIn("is a new log", late.tail())
         tables = "SELECT count(*) FROM pg_class WHERE relname ~ '^weir'"
-        self.assertEqual(self.server_program("psql", "-d", "weir", "-Atc", tables), "0")
-        self.server_program("pg_restore", "--single-transaction", "-d", "weir", str(dump))
+        self.assertEqual(self.server.run("psql", "-d", "weir", "-Atc", tables), "0")
+        self.server.run("pg_restore", "--single-transaction", "-d", "weir", str(dump))
         brokers.append(self.start(3))
         wait_ready()
         self.assertEqual(write(brokers[0].bootstrap, topic, "b", 10_000), 0)

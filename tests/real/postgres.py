@@ -35,33 +35,44 @@ def other_user():
 
 
 class Postgres(Process):
-    def __init__(self, folder):
+    def __init__(self, folder, *settings):
+        """`settings` are of the server, NAME=VALUE each."""
         self.folder = pathlib.Path(folder).resolve()
         super().__init__("PostgreSQL", self.folder / "server.log")
-        self.bin, self.user, self.port = programs(), other_user(), free_port()
-        self.url = f"postgres://weir@127.0.0.1:{self.port}/postgres"
+        self.bin, self.user, self.port, self.data = programs(), other_user(), free_port(), self.folder / "data"
+        self.settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", *settings]
+        self.address = f"127.0.0.1:{self.port}"
+        self.url = f"postgres://weir@{self.address}/postgres"
+        self.environment = None  # of run(), when it is not the test's own
 
     def options(self):
         return {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}
 
-    def start(self):
+    def give(self, path):
+        """Makes it a file of the server's user."""
+        if self.user:
+            os.chown(path, self.user.pw_uid, self.user.pw_gid)
+
+    def make(self, *command):
+        """The folder, with what the command puts into `data`."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        data = self.folder / "data"
-        if not data.exists():
-            data.mkdir()
-            if self.user:
-                for folder in (self.folder, data):
-                    os.chown(folder, self.user.pw_uid, self.user.pw_gid)
-                for parent in self.folder.parents:  # it must be able to get there
-                    if parent.stat().st_uid == os.geteuid() and parent != pathlib.Path("/"):
-                        parent.chmod(parent.stat().st_mode | 0o011)
-            done = subprocess.run([self.bin / "initdb", "-D", data, "-U", "weir", "-A", "trust", "-E", "UTF8", "--locale=C",
-                                   "--no-sync", "--no-instructions"], capture_output=True, text=True, check=False,
-                                  cwd="/", **self.options())
-            if done.returncode != 0:
-                raise AssertionError(f"initdb: {done.stderr}")
-        self.launch([self.bin / "postgres", "-D", data, "-p", str(self.port), "-c", "listen_addresses=127.0.0.1", "-c",
-                     "unix_socket_directories="], cwd="/", **self.options())
+        self.data.mkdir(mode=0o700)
+        self.give(self.folder)
+        self.give(self.data)
+        if self.user:
+            for parent in self.folder.parents:  # it must be able to get there
+                if parent.stat().st_uid == os.geteuid() and parent != pathlib.Path("/"):
+                    parent.chmod(parent.stat().st_mode | 0o011)
+        done = subprocess.run([self.bin / command[0], "-D", self.data, *command[1:]], capture_output=True, text=True,
+                              check=False, cwd="/", **self.options())
+        if done.returncode != 0:
+            raise AssertionError(f"{command[0]}: {done.stderr}")
+
+    def start(self):
+        if not self.data.exists():
+            self.make("initdb", "-U", "weir", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
+        self.launch([self.bin / "postgres", "-D", self.data, "-p", str(self.port),
+                     *(part for one in self.settings for part in ("-c", one))], cwd="/", **self.options())
         deadline = time.monotonic() + 60
         while subprocess.run([self.bin / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)],
                              check=False).returncode != 0:
@@ -70,19 +81,36 @@ class Postgres(Process):
             time.sleep(0.1)
         return self
 
+    def run(self, name, *arguments):
+        """What one of its client programs prints."""
+        done = subprocess.run([self.bin / name, "-h", "127.0.0.1", "-p", str(self.port), "-U", "weir", *arguments],
+                              capture_output=True, text=True, check=False, env=self.environment)
+        if done.returncode != 0:
+            raise AssertionError(f"{name}: {done.stderr}")
+        return done.stdout.strip()
+
+    def query(self, text):
+        return self.run("psql", "-d", "postgres", "-Atc", text)
+
+    def standby(self, folder):
+        """A server that follows this one; it is not started yet."""
+        other = Postgres(folder)
+        other.make("pg_basebackup", "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", self.url)
+        return other
+
     def copy(self):
         """A copy of the database as it is now, for restore(). The server crashes for it and starts again."""
         self.kill()
         copied = self.folder / "copy"
-        subprocess.run(["cp", "-a", self.folder / "data", copied], check=True)
+        subprocess.run(["cp", "-a", self.data, copied], check=True)
         self.start()
         return copied
 
     def restore(self, copied):
         """A failover to a standby that lacks what came after the copy."""
         self.kill()
-        shutil.rmtree(self.folder / "data")
-        subprocess.run(["cp", "-a", copied, self.folder / "data"], check=True)
+        shutil.rmtree(self.data)
+        subprocess.run(["cp", "-a", copied, self.data], check=True)
         self.start()
 
     def pids(self):

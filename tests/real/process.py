@@ -28,6 +28,15 @@ def state_of(task):
     return (task / "stat").read_text().rpartition(")")[2].split()[0]
 
 
+def wait_until(what, seconds, why):
+    """Until `what()` is true; `why()` says what is seen instead."""
+    deadline = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > deadline:
+            raise AssertionError(why())
+        time.sleep(0.05)
+
+
 class Process:
     """Base of the brokers. `bootstrap` is where clients connect."""
 

@@ -10,8 +10,8 @@ import time
 import unittest
 
 TESTS = ("wire_cases", "headers_roundtrip", "java_tools", "kill9", "snapshots", "disk_full", "damaged_object",
-         "two_clusters", "broker_rules", "settings", "operating", "s3_store", "cluster_sqlite", "zones", "killed_broker",
-         "torture", "cluster_object", "idle", "overload", "hostile")
+         "two_clusters", "broker_rules", "settings", "operating", "s3_store", "database_urls", "cluster_sqlite", "zones",
+         "killed_broker", "torture", "cluster_object", "idle", "overload", "hostile")
 
 
 def main():

@@ -60,6 +60,13 @@ class Weir(Process):
         except urllib.error.HTTPError as error:
             return error.read().decode()
 
+    def why(self):
+        """As not_ready(), but a broker that has no page yet is not ready either."""
+        try:
+            return self.not_ready()
+        except OSError as error:
+            return str(error)
+
     def metrics(self):
         """{sample name with labels: value} of /metrics."""
         with urllib.request.urlopen(f"{self.url}/metrics", timeout=10) as answer:
