@@ -3,6 +3,7 @@ import os
 import pathlib
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -105,15 +106,16 @@ class Process:
         raise KeyError(key)
 
 
-def wait_http(endpoint, processes, seconds):
-    """Until the endpoint answers anything; the processes are what it takes."""
+def wait_http(endpoint, processes, seconds, trusted=None):
+    """Until the endpoint answers anything; the processes are what it takes. `trusted`: of whom its certificate is."""
+    context = ssl.create_default_context(cafile=trusted) if trusted else None
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         for process in processes:
             if not process.alive():
                 raise AssertionError(f"{process.name} ended:\n{process.tail()}")
         try:
-            urllib.request.urlopen(endpoint, timeout=2).close()
+            urllib.request.urlopen(endpoint, timeout=2, context=context).close()
             return
         except urllib.error.HTTPError:
             return

@@ -193,11 +193,12 @@ class Proxy:
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
 
-    def link(self, target, kind=Link, host=LOOPBACK):
-        """A new port at `host` that leads to `target`, (host, port)."""
+    def link(self, target, kind=Link, host=LOOPBACK, port=0, tls=None):
+        """A new port at `host`, or the one given, that leads to `target`, (host, port). With `tls`, a server's context, it is
+        reached over that."""
         async def listen():
             link = kind(self.loop, host, target, self.seed + len(self.links))
-            link.server = await asyncio.start_server(link.serve, host, 0, limit=1 << 20)
+            link.server = await asyncio.start_server(link.serve, host, port, limit=1 << 20, ssl=tls)
             link.port = link.server.sockets[0].getsockname()[1]
             return link
         self.links.append(asyncio.run_coroutine_threadsafe(listen(), self.loop).result(10))

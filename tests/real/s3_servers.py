@@ -38,23 +38,29 @@ class Server(Process):
     def __init__(self, scratch, name):
         super().__init__(name, scratch / f"{name}.log")
         self.port = free_port()
-        self.endpoint = f"http://127.0.0.1:{self.port}"
+        self.endpoint, self.trusted = f"http://127.0.0.1:{self.port}", None
 
     def start_with(self, command, **options):
         self.launch(command, **options)
-        wait_http(self.endpoint, [self], 60)
+        wait_http(self.endpoint, [self], 60, self.trusted)
 
 
 class Versity(Server):
-    def __init__(self, scratch):
+    def __init__(self, scratch, authority=None):
+        """Reached over TLS where there is an authority that vouches for it."""
         super().__init__(scratch, "versitygw")
+        self.tls = ()
+        if authority:
+            certificate, key = authority.server("localhost")
+            self.endpoint, self.trusted = f"https://localhost:{self.port}", authority.certificate
+            self.tls = ("--cert", certificate, "--key", key)
         self.data, folder = scratch / "versity", CACHE / "weir-versitygw-1.8.0"
         fetched(folder, "the Versity gateway", ["go", "install", VERSITY], environment={"GOBIN": str(folder)})
         self.program = folder / "versitygw"
 
     def start(self):
-        self.data.mkdir()
-        self.start_with([self.program, "--port", f"127.0.0.1:{self.port}", "posix", self.data],
+        self.data.mkdir(parents=True)
+        self.start_with([self.program, "--port", f"127.0.0.1:{self.port}", *self.tls, "posix", self.data],
                         env=dict(os.environ, ROOT_ACCESS_KEY=ACCESS_KEY, ROOT_SECRET_KEY=SECRET_KEY))
 
 

@@ -5,9 +5,12 @@ import subprocess
 import time
 import unittest
 
+import certificates
 import rados_gateway
 import s3_servers
 from load import Log, create_topic
+from process import free_port, wait_until
+from proxy import LOOPBACK, Proxy
 from weir import RealTest, Weir, program
 from wire import batches, bodies, client
 
@@ -15,9 +18,9 @@ BUCKET = "weir-test"
 KEYS = {"AWS_ACCESS_KEY_ID": rados_gateway.ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": rados_gateway.SECRET_KEY}
 
 
-def contract(endpoint, *arguments):
-    """Runs it, which makes the bucket, too. Returns the exit code and what it said."""
-    url = f"s3://{BUCKET}/contract?endpoint={endpoint}"
+def contract(endpoint, *arguments, trusted=None):
+    """Runs it, which makes the bucket, too. Returns the exit code and what it said. `trusted`: of whom its certificate is."""
+    url = f"s3://{BUCKET}/contract?endpoint={endpoint}" + (f"&ca={trusted}" if trusted else "")
     done = subprocess.run([program("s3_contract"), "--gtest_brief=1", *arguments], capture_output=True, text=True, timeout=600,
                           env=dict(os.environ, S3_CONTRACT_URL=url, **KEYS), check=False)
     return done.returncode, done.stdout[-6000:] + done.stderr[-2000:]
@@ -32,9 +35,9 @@ class OtherServers(RealTest):
     def prepare(cls):
         """Each test has a server of its own."""
 
-    def start(self, make):
+    def start(self, make, *more):
         try:
-            server = make(self.scratch)
+            server = make(self.scratch / self._testMethodName, *more)
         except rados_gateway.Unavailable as why:
             self.skipTest(str(why))
         self.addCleanup(server.kill)
@@ -43,6 +46,14 @@ class OtherServers(RealTest):
 
     def test_versity_gateway(self):
         code, said = contract(self.start(s3_servers.Versity))
+        self.assertEqual(code, 0, said)
+
+    def test_versity_gateway_over_tls(self):
+        try:
+            authority = certificates.Authority(self.scratch, "authority")
+        except certificates.Unavailable as why:
+            self.skipTest(str(why))
+        code, said = contract(self.start(s3_servers.Versity, authority), trusted=authority.certificate)
         self.assertEqual(code, 0, said)
 
     def test_moto(self):
@@ -65,8 +76,35 @@ class S3Store(RealTest):
         except rados_gateway.Unavailable as why:
             raise unittest.SkipTest(str(why)) from None
         cls.gateway.start()
+        cls.gateway.create_bucket(BUCKET)
         cls.environment = dict(os.environ, **KEYS)
         cls.url = f"s3://{BUCKET}/{{}}?endpoint={cls.gateway.endpoint}"
+        cls.proxy = Proxy()
+        cls.addClassCleanup(cls.proxy.stop)
+        # Half a minute passes before a broker says why it does not start: other tests run meanwhile.
+        cls.later, cls.no_tls = free_port(), None
+        cls.early = cls.starting("early", f"s3://{BUCKET}/early?endpoint=http://{LOOPBACK}:{cls.later}")
+        try:
+            cls.start_over_tls()
+        except certificates.Unavailable as why:
+            cls.no_tls = str(why)
+
+    @classmethod
+    def start_over_tls(cls):
+        """Two brokers: the certificate is of an authority that only `ca` names, for one of them another."""
+        authorities = [certificates.Authority(cls.scratch, name) for name in ("authority", "stranger")]
+        link = cls.proxy.link((LOOPBACK, cls.gateway.port), tls=authorities[0].context("localhost"))
+        cls.trusting, cls.distrustful = (
+            cls.starting(one.name, f"s3://{BUCKET}/tls?endpoint=https://localhost:{link.port}&ca={one.certificate}")
+            for one in authorities)
+
+    @classmethod
+    def starting(cls, name, url):
+        """A broker that is starting."""
+        broker = Weir(cls.scratch / name, object_store_url=url)
+        broker.environment = cls.environment
+        cls.addClassCleanup(broker.kill)
+        return broker.start(answers=False)
 
     @classmethod
     def tearDownClass(cls):
@@ -75,6 +113,14 @@ class S3Store(RealTest):
                 cls.gateway.stop()
         finally:
             super().tearDownClass()
+
+    def wait_ready(self, broker):
+        wait_until(lambda: broker.why() is None, 20, lambda: f"{broker.why()}\n{broker.tail()}")
+
+    def wait_not_ready(self, broker, why, seconds):
+        """Until it says why, while it goes on."""
+        wait_until(lambda: why in (broker.why() or ""), seconds, lambda: f"{broker.why()}\n{broker.tail()}")
+        self.assertTrue(broker.alive(), broker.tail())
 
     def test_1_the_contract(self):
         code, said = contract(self.gateway.endpoint)
@@ -146,3 +192,36 @@ class S3Store(RealTest):
             gateway.send_signal(18)
         broker.start()
         self.assertEqual(Log(broker.bootstrap, topic).compare(acknowledged), [])
+
+    def test_5_a_start_without_the_store(self):
+        """It says what is missing, and is ready as soon as it is there; nobody starts it again."""
+        broker = self.early
+        self.wait_not_ready(broker, f"connect to http://{LOOPBACK}:{self.later}: Connection refused", 40)
+        with self.assertRaises((client.Closed, ConnectionError)):
+            create_topic(broker.bootstrap)
+        link = self.proxy.link((LOOPBACK, self.gateway.port), port=self.later)
+        self.wait_ready(broker)
+        topic = create_topic(broker.bootstrap, 1)
+        acknowledged = {(0, self.put(client.Connection(broker.bootstrap), topic, 0)): "0:0:0"}
+        # The same for one that has records in the store.
+        self.assertEqual(broker.stop(), 0)
+        link.reset()
+        broker.start(answers=False)
+        self.wait_not_ready(broker, "it is being found out whose the object store is", 20)
+        link.mend()
+        self.wait_ready(broker)
+        self.assertEqual(Log(broker.bootstrap, topic).compare(acknowledged), [])
+
+    def test_6_over_tls(self):
+        if self.no_tls:
+            self.skipTest(self.no_tls)
+        broker = self.trusting
+        self.wait_ready(broker)
+        topic = create_topic(broker.bootstrap, 1)
+        connection = client.Connection(broker.bootstrap)
+        acknowledged = {(0, self.put(connection, topic, number)): f"{number}:0:{number}" for number in range(20)}
+        self.assertEqual(len(acknowledged), 20)
+        broker.kill()
+        broker.start()
+        self.assertEqual(Log(broker.bootstrap, topic).compare(acknowledged), [])
+        self.wait_not_ready(self.distrustful, "certificate verify failed", 40)
