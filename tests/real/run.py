@@ -10,7 +10,7 @@ import time
 import unittest
 
 TESTS = ("wire_cases", "headers_roundtrip", "java_tools", "kill9", "snapshots", "disk_full", "damaged_object",
-         "two_clusters", "broker_rules", "settings", "operating", "s3_store", "database_urls", "cluster_sqlite", "zones",
+         "two_clusters", "broker_rules", "settings", "operating", "s3_store", "database", "cluster_sqlite", "zones",
          "killed_broker", "torture", "cluster_object", "idle", "overload", "hostile")
 
 

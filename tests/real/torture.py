@@ -25,7 +25,7 @@ from workload import CONSUMER, PRODUCER, Flow, Workload
 
 CHAPTER_FAULTS = 12
 PAIRS = 0.4  # of the steps of the program
-# In the test; the whole minute is for the program.
+# In the test; the whole minute is for database.py, where a group reads through it, and for the program.
 SHORT = {"database-down": 15}
 
 
