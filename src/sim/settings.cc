@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 namespace weir::sim {
 
 using std::chrono::milliseconds;
@@ -15,6 +17,9 @@ NodeSettings draw_settings(Rng& rng) {
   const auto set = [&](const char* key, std::uint64_t value) {
     out.sets.push_back(fmt::format("{}={}", key, value));
   };
+  // A broker whose clock is wrong by hours would refuse records for their time, as Kafka does: no
+  // client sends those again, and one that goes on without them needs another producer id.
+  set("log.message.timestamp.after.max.ms", std::numeric_limits<std::int64_t>::max());
   set("diskless.append.commit.interval.ms", 10 + rng.below(250));
   set("diskless.append.upload.max.inflight", 1 + rng.below(8));
   set("metadata.log.max.entries.between.snapshots", 20 + rng.below(500));
