@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weir {
 namespace {
 
@@ -17,10 +19,13 @@ storage::ObjectKey key_of(const metadata::ObjectId& id) {
   return storage::wal_object_key(id.epoch, id.sequence);
 }
 
+std::uint64_t end_of(const metadata::Extent& extent) {
+  return std::uint64_t{extent.byte_offset} + extent.byte_length;
+}
+
 Status check_extent(const metadata::Extent& extent, const Slice& object) {
-  const std::uint64_t end = std::uint64_t{extent.byte_offset} + extent.byte_length;
-  if (end > object.size())
-    return fail(ErrorCode::kCorrupt, fmt::format("it ends before byte {}", end));
+  if (end_of(extent) > object.size())
+    return fail(ErrorCode::kCorrupt, fmt::format("it ends before byte {}", end_of(extent)));
   fetch::ExtentBatches batches(extent, Chain(object.sub(extent.byte_offset, extent.byte_length)),
                                extent.base_offset);
   while (batches.next()) {
@@ -28,7 +33,8 @@ Status check_extent(const metadata::Extent& extent, const Slice& object) {
   return batches.status();
 }
 
-// The object explains itself: who wrote it, and what is in it.
+// The object explains itself: who wrote it, and what is in it. Brokers read by what the log says,
+// and can do without.
 Status check_whole(const Uuid& cluster, const storage::ObjectKey& key, const Slice& object) {
   WEIR_CHECK(check_writer(cluster, key, object.bytes()));
   WEIR_TRY(const storage::WalContents contents, storage::parse_wal_object(object.bytes()));
@@ -39,26 +45,21 @@ Status check_whole(const Uuid& cluster, const storage::ObjectKey& key, const Sli
   return {};
 }
 
-std::string damage_in(const ExpectedObjects& expected, const metadata::ObjectId& id,
-                      const Slice& bytes) {
-  Status whole = check_whole(expected.cluster, key_of(id), bytes);
-  for (const PlacedExtent& placed : expected.objects.at(id).extents) {
-    if (whole) whole = check_extent(placed.extent, bytes);
-  }
-  return whole ? "" : whole.error().message;
-}
-
 }  // namespace
 
 Task<Result<BucketCounts>> BucketCheck::run() {
-  WEIR_CO_TRY(const metadata::State before, co_await current_());
-  const ExpectedObjects expected = expected_objects(before);
+  ExpectedObjects expected;
+  {
+    WEIR_CO_TRY(const metadata::State before, co_await current_());
+    expected = expected_objects(before);
+  }
   WEIR_CO_CHECK(co_await list_objects());
-  WEIR_CO_TRY(const Ids suspects, co_await find_suspects(expected));
+  WEIR_CO_CHECK(check_store(expected));
+  co_await look_at_all(expected);
   WEIR_CO_TRY(const metadata::State after, co_await current_());
   const ExpectedObjects settled = expected_objects(after);
-  WEIR_CO_CHECK(co_await judge(suspects, settled));
-  count(settled);
+  judge(settled);
+  count(expected, settled);
   co_return counts_;
 }
 
@@ -77,73 +78,107 @@ Task<Status> BucketCheck::list_objects() {
   co_return Status{};
 }
 
-Task<Result<BucketCheck::Ids>> BucketCheck::find_suspects(const ExpectedObjects& expected) {
-  Ids left;
+// Another bucket, or a prefix with a mistake, would be told object by object.
+Status BucketCheck::check_store(const ExpectedObjects& expected) const {
+  std::size_t needed = 0;
+  for (const auto& [id, object] : expected.objects) {
+    if (object.extents.empty()) continue;
+    if (stored_.contains(id)) return {};
+    ++needed;
+  }
+  if (needed == 0) return {};
+  return fail(ErrorCode::kConflict,
+              fmt::format("of {} objects that the metadata refers to the store has none: is it the "
+                          "one of the broker's object.store.url?",
+                          needed));
+}
+
+Task<void> BucketCheck::look_at_all(const ExpectedObjects& expected) {
+  std::vector<metadata::ObjectId> left;
   for (const auto& [id, object] : expected.objects) {
     if (!object.extents.empty() || object.counted > 0) left.push_back(id);
   }
   std::ranges::reverse(left);  // they are taken from the end
-  Ids suspects;
   TaskGroup readers;
-  for (std::size_t i = 0; i < kReaders; ++i)
-    readers.spawn(executor_, take_turns(expected, left, suspects));
+  for (std::size_t i = 0; i < kReaders; ++i) readers.spawn(executor_, take_turns(expected, left));
   co_await readers.join();
-  if (failed_) co_return std::unexpected(*failed_);
-  std::ranges::sort(suspects);
-  co_return suspects;
 }
 
-Task<void> BucketCheck::take_turns(const ExpectedObjects& expected, Ids& left, Ids& suspects) {
-  while (!left.empty() && !failed_) {
+Task<void> BucketCheck::take_turns(const ExpectedObjects& expected,
+                                   std::vector<metadata::ObjectId>& left) {
+  while (!left.empty()) {
     const metadata::ObjectId id = left.back();
     left.pop_back();
-    auto damage = co_await look_at(expected, id);
-    if (!damage) {
-      failed_ = damage.error().in(key_of(id));
-    } else if (!damage->empty()) {
-      suspects.push_back(id);
-    }
+    Damage damage = co_await look_at(expected, id);
+    if (!damage.what.empty()) damages_[id] = std::move(damage);
   }
 }
 
-Task<Result<std::string>> BucketCheck::look_at(const ExpectedObjects& expected,
+Task<BucketCheck::Damage> BucketCheck::look_at(const ExpectedObjects& expected,
                                                metadata::ObjectId id) {
   const ExpectedObject& object = expected.objects.at(id);
   if (object.counted != object.extents.size()) {
-    co_return fmt::format("the state counts {} extents in it, and has {}", object.counted,
-                          object.extents.size());
+    co_return Damage{.what = fmt::format("the metadata counts {} extents in it, and has {}",
+                                         object.counted, object.extents.size())};
   }
   const auto stored = stored_.find(id);
-  if (stored == stored_.end()) co_return "is missing";
-  if (stored->second != object.size)
-    co_return fmt::format("has {} bytes, and should have {}", stored->second, object.size);
-  if (!reads_objects_) co_return "";
+  if (stored == stored_.end()) co_return Damage{.what = "is missing", .lost = object.extents};
+  if (!reads_objects_) {
+    if (stored->second == object.size) co_return Damage();
+    Damage damage{.what =
+                      fmt::format("has {} bytes, and should have {}", stored->second, object.size)};
+    for (const PlacedExtent& placed : object.extents) {
+      if (end_of(placed.extent) > stored->second) damage.lost.push_back(placed);
+    }
+    co_return damage;
+  }
   auto bytes = co_await store_.get(key_of(id));
   if (bytes) co_return damage_in(expected, id, *bytes);
-  if (bytes.error().code == ErrorCode::kNotFound) co_return "is missing";
-  if (bytes.error().code == ErrorCode::kCorrupt) co_return bytes.error().message;
-  co_return std::unexpected(bytes.error());
+  const Error& error = bytes.error();
+  if (error.code == ErrorCode::kNotFound)
+    co_return Damage{.what = "is missing", .lost = object.extents};
+  const bool is_corrupt = error.code == ErrorCode::kCorrupt;
+  co_return Damage{.what = is_corrupt ? error.message : "could not be read: " + error.to_string(),
+                   .lost = is_corrupt ? object.extents : std::vector<PlacedExtent>(),
+                   .is_unreadable = !is_corrupt};
 }
 
-// With the state of now, and the store as it is now. What no extent lies in any more may be gone.
-Task<Status> BucketCheck::judge(const Ids& suspects, const ExpectedObjects& expected) {
-  for (const metadata::ObjectId& id : suspects) {
-    const auto object = expected.objects.find(id);
-    if (object == expected.objects.end() || object->second.extents.empty()) continue;
-    auto info = co_await store_.head(key_of(id));
-    if (!info && info.error().code != ErrorCode::kNotFound) co_return std::unexpected(info.error());
-    stored_.erase(id);
-    if (info) stored_[id] = info->size;
-    WEIR_CO_TRY(const std::string damage, co_await look_at(expected, id));
-    if (damage.empty()) continue;
-    ++counts_.damaged;
-    on_damage_(fmt::format("{}: {} ({})", key_of(id), damage, expected.records_of(id)));
+BucketCheck::Damage BucketCheck::damage_in(const ExpectedObjects& expected,
+                                           const metadata::ObjectId& id, const Slice& bytes) {
+  const ExpectedObject& object = expected.objects.at(id);
+  Damage damage;
+  if (const Status whole = check_whole(expected.cluster, key_of(id), bytes); !whole)
+    damage.what = whole.error().message;
+  if (bytes.size() != object.size)
+    damage.what = fmt::format("has {} bytes, and should have {}", bytes.size(), object.size);
+  for (const PlacedExtent& placed : object.extents) {
+    const Status extent = check_extent(placed.extent, bytes);
+    if (extent) continue;
+    damage.lost.push_back(placed);
+    if (damage.what.empty()) damage.what = extent.error().message;
   }
-  co_return Status{};
+  return damage;
 }
 
-void BucketCheck::count(const ExpectedObjects& expected) {
-  for (const auto& [id, object] : expected.objects) {
+void BucketCheck::judge(const ExpectedObjects& settled) {
+  for (auto& [id, damage] : damages_) {
+    const auto object = settled.objects.find(id);
+    if (object == settled.objects.end()) continue;
+    if (object->second.extents.empty() && object->second.counted == 0) continue;
+    std::erase_if(damage.lost, [&](const PlacedExtent& placed) {
+      return std::ranges::find(object->second.extents, placed) == object->second.extents.end();
+    });
+    ++(damage.is_unreadable ? counts_.unreadable : counts_.damaged);
+    const std::string lost = damage.is_unreadable  ? ""
+                             : damage.lost.empty() ? "; no records are lost"
+                                                   : "; lost: " + settled.name_of(damage.lost);
+    on_damage_(fmt::format("{}: {}{}", key_of(id), damage.what, lost));
+  }
+}
+
+// What was listed and is gone since was named before.
+void BucketCheck::count(const ExpectedObjects& before, const ExpectedObjects& settled) {
+  for (const auto& [id, object] : settled.objects) {
     counts_.extents += object.extents.size();
     if (object.extents.empty()) {
       ++counts_.unneeded;
@@ -153,9 +188,9 @@ void BucketCheck::count(const ExpectedObjects& expected) {
     counts_.bytes += object.size;
   }
   for (const auto& [id, size] : stored_) {
-    if (expected.objects.contains(id)) continue;
-    ++counts_.orphans;
-    counts_.orphan_bytes += size;
+    if (before.objects.contains(id) || settled.objects.contains(id)) continue;
+    ++counts_.unnamed;
+    counts_.unnamed_bytes += size;
   }
 }
 

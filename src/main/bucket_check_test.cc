@@ -3,11 +3,16 @@
 #include "kafka/records/batch_builder.h"
 #include "metadata/coordinator_harness.h"
 #include "metadata/log_coordinator.h"
+#include "storage/faulty_store.h"
 #include "storage/memory_store.h"
 #include "storage/wal_object.h"
 
+#include <fmt/format.h>
+
 namespace weir {
 namespace {
+
+using Lines = std::vector<std::string>;
 
 constexpr TopicId kTopic{7, 7};
 
@@ -54,7 +59,10 @@ class BucketCheckTest : public metadata::CoordinatorHarness {
         .object = {.epoch = coordinator_->broker_epoch(), .sequence = sequence},
         .object_size = static_cast<std::uint32_t>(run(store_.head(key_of(sequence))).value().size)};
     for (PartitionIndex partition : {0, 1}) {
-      command.runs.push_back({.topic = kTopic, .partition = partition, .batch_count = 1});
+      command.runs.push_back({.topic = kTopic,
+                              .partition = partition,
+                              .byte_offset = static_cast<std::uint32_t>(partition) * length,
+                              .batch_count = 1});
       command.batches.push_back({.length = length, .last_offset_delta = 1, .max_timestamp = 1});
     }
     submit(command);
@@ -69,9 +77,13 @@ class BucketCheckTest : public metadata::CoordinatorHarness {
     metadata::State state;
     auto entries = co_await log_.read(0, 1_GiB);
     for (const metadata::LogEntry& entry : *entries) WEIR_CO_CHECK(state.apply(entry));
-    ++states_;
-    if (states_ == 1 && before_second_) before_second_();
-    co_return state;
+    if (after_state_) after_state_(++states_);
+    if (!miscounted_) co_return state;
+    metadata::Tables tables = state.tables();
+    metadata::ObjectState object = *tables.objects.objects().find(*miscounted_);
+    ++object.live_extents;
+    tables.objects.restore(*miscounted_, object);
+    co_return metadata::State(std::move(tables), state.chain());
   }
   Uuid cluster() { return run(state()).value().tables().cluster_id; }
 
@@ -79,7 +91,7 @@ class BucketCheckTest : public metadata::CoordinatorHarness {
     states_ = 0;
     damage_.clear();
     BucketCheck check(
-        store_, [this] { return state(); }, context_.get_executor(), reads_objects,
+        faulty_, [this] { return state(); }, context_.get_executor(), reads_objects,
         [this](const std::string& line) { damage_.push_back(line); });
     auto counts = run(check.run());
     EXPECT_TRUE(counts) << counts.error().to_string();
@@ -88,9 +100,11 @@ class BucketCheckTest : public metadata::CoordinatorHarness {
 
   storage::MemoryStore store_{clock_};
   std::unique_ptr<metadata::LogCoordinator> coordinator_;
-  std::vector<std::string> damage_;
+  storage::FaultyStore faulty_{store_, clock_};
+  Lines damage_;
   int states_ = 0;
-  std::function<void()> before_second_;
+  std::optional<metadata::ObjectId> miscounted_;
+  std::function<void(int)> after_state_;  // with the number of the state that was read
 };
 
 TEST_F(BucketCheckTest, WhatIsWholeIsCounted) {
@@ -99,52 +113,110 @@ TEST_F(BucketCheckTest, WhatIsWholeIsCounted) {
     if (i <= 18) commit(i);
   }
   const BucketCounts counts = check();
-  EXPECT_EQ(damage_, std::vector<std::string>());
+  EXPECT_EQ(damage_, Lines());
   EXPECT_EQ(counts.objects, 18U);
   EXPECT_EQ(counts.extents, 36U);
-  EXPECT_EQ(counts.orphans, 2U);
-  EXPECT_EQ(counts.orphan_bytes, counts.bytes / 9);
+  EXPECT_EQ(counts.unnamed, 2U);
+  EXPECT_EQ(counts.unnamed_bytes, counts.bytes / 9);
   EXPECT_EQ(counts.damaged, 0U);
   submit(metadata::DeleteTopics{.topics = {kTopic}});
   EXPECT_EQ(check().unneeded, 18U);
 }
 
+// Which records are lost, and no others: others may be deleted for it.
 TEST_F(BucketCheckTest, WhatIsDamagedIsNamedWithItsRecords) {
-  for (std::int64_t i = 1; i <= 6; ++i) {
+  for (std::int64_t i = 1; i <= 7; ++i) {
     put(i, i == 5 ? Uuid{9, 9} : cluster());
     commit(i);
   }
   ASSERT_TRUE(run(store_.remove({key_of(1)})));
-  change(2, [](auto& bytes) { bytes.pop_back(); });
-  // A record's byte; a byte of the index.
-  change(3, [](auto& bytes) { bytes[batch().size() - 2] ^= std::byte{1}; });
+  change(2, [](auto& bytes) { bytes.resize(batch().size() + 10); });
+  change(3, [](auto& bytes) { bytes[2 * batch().size() - 2] ^= std::byte{1}; });
   change(4, [](auto& bytes) { bytes[2 * batch().size() + 1] ^= std::byte{1}; });
-  EXPECT_EQ(check().damaged, 5U);
+  const BucketCounts counts = check();
+  EXPECT_EQ(counts.damaged, 5U);
+  EXPECT_EQ(counts.objects, 7U);
+  const Lines lost = {"; lost: t-0 offsets 0 to 1, t-1 offsets 0 to 1",
+                      "; lost: t-1 offsets 2 to 3", "; lost: t-1 offsets 4 to 5",
+                      "; no records are lost", "; no records are lost"};
+  const Lines what = {"is missing;", fmt::format("has {} bytes, and", batch().size() + 10), "CRC",
+                      "index", "cluster"};
   ASSERT_EQ(damage_.size(), 5U);
-  EXPECT_EQ(damage_[0], key_of(1) + ": is missing (t-0 offsets 0 to 1, t-1 offsets 0 to 1)");
-  EXPECT_TRUE(damage_[1].starts_with(key_of(2) + ": has ")) << damage_[1];
-  EXPECT_TRUE(damage_[1].ends_with("(t-0 offsets 2 to 3, t-1 offsets 2 to 3)")) << damage_[1];
-  EXPECT_TRUE(damage_[2].starts_with(key_of(3) + ": ")) << damage_[2];
-  EXPECT_TRUE(damage_[3].contains("index")) << damage_[3];
-  EXPECT_TRUE(damage_[4].contains("cluster")) << damage_[4];
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_TRUE(damage_[i].starts_with(key_of(static_cast<std::int64_t>(i) + 1) + ": "));
+    EXPECT_TRUE(damage_[i].contains(what[i])) << damage_[i];
+    EXPECT_TRUE(damage_[i].ends_with(lost[i])) << damage_[i];
+  }
   check(false);
   EXPECT_EQ(damage_.size(), 2U);  // what sizes show
+  EXPECT_TRUE(damage_[1].ends_with(lost[1])) << damage_[1];
 }
 
-// An object that goes while it is looked for was not needed any more; one that comes is no orphan.
+// An object that goes while it is looked for was not needed any more, and is none that nobody
+// names.
 TEST_F(BucketCheckTest, WhatComesAndGoesMeanwhileIsNoDamage) {
-  put(1, cluster());
+  for (std::int64_t i = 1; i <= 3; ++i) put(i, cluster());
   commit(1);
-  put(2, cluster());
-  before_second_ = [this] {
-    before_second_ = nullptr;
+  commit(2);
+  const auto forget = [this](std::int64_t sequence) {
+    submit(metadata::ForgetObjects{
+        .objects = {{.epoch = coordinator_->broker_epoch(), .sequence = sequence}}});
+  };
+  after_state_ = [&](int states) {
+    if (states != 1) return;
     submit(metadata::DeleteTopics{.topics = {kTopic}});
     ASSERT_TRUE(run(store_.remove({key_of(1)})));
+    forget(1);
+    forget(2);  // it is listed, and gone a moment later
   };
   const BucketCounts counts = check();
-  EXPECT_EQ(damage_, std::vector<std::string>());
+  EXPECT_EQ(damage_, Lines());
   EXPECT_EQ(counts.damaged, 0U);
-  EXPECT_EQ(counts.orphans, 1U);
+  EXPECT_EQ(counts.unnamed, 1U);
+}
+
+TEST_F(BucketCheckTest, OneThatCannotBeReadEndsNothing) {
+  for (std::int64_t i = 1; i <= 3; ++i) {
+    put(i, cluster());
+    commit(i);
+  }
+  change(3, [](auto& bytes) { bytes[10] ^= std::byte{1}; });
+  faulty_.set_plan([&](const storage::StoreCall& call) {
+    if (call.key != key_of(2)) return storage::StoreFault();
+    return storage::StoreFault{.error = Error{ErrorCode::kInvalid, "AccessDenied"}};
+  });
+  const BucketCounts counts = check();
+  EXPECT_EQ(counts.unreadable, 1U);
+  EXPECT_EQ(counts.damaged, 1U);
+  EXPECT_EQ(damage_.at(0), key_of(2) + ": could not be read: invalid: AccessDenied");
+  EXPECT_TRUE(damage_.at(1).starts_with(key_of(3)));
+}
+
+// It would be deleted by nobody, or too early.
+TEST_F(BucketCheckTest, AWrongCountIsDamage) {
+  put(1, cluster());
+  commit(1);
+  miscounted_ = metadata::ObjectId{.epoch = coordinator_->broker_epoch(), .sequence = 1};
+  check();
+  EXPECT_EQ(damage_,
+            Lines{key_of(1) + ": the metadata counts 3 extents in it, and has 2; no records "
+                              "are lost"});
+  submit(metadata::DeleteTopics{.topics = {kTopic}});
+  EXPECT_EQ(check().damaged, 1U);
+}
+
+TEST_F(BucketCheckTest, AStoreThatHasNothingIsAnother) {
+  put(1, cluster());
+  commit(1);
+  ASSERT_TRUE(run(store_.remove({key_of(1)})));
+  states_ = 0;
+  BucketCheck check(
+      store_, [this] { return state(); }, context_.get_executor(), true,
+      [](const std::string& line) { ADD_FAILURE() << line; });
+  auto counts = run(check.run());
+  ASSERT_FALSE(counts);
+  EXPECT_EQ(counts.error().code, ErrorCode::kConflict);
+  EXPECT_TRUE(counts.error().message.contains("has none")) << counts.error().message;
 }
 
 }  // namespace

@@ -18,13 +18,19 @@ namespace weir {
 namespace {
 
 constexpr ByteCount kReadBytes = 4_MiB;
+// With a store or a log that fails.
+constexpr Duration kPatience = std::chrono::seconds(10);
+// Objects that a file store reads at a time.
+constexpr std::size_t kThreads = 4;
 
 // To be read: the backend's promises on writing do not matter.
 Result<OpenedCluster> open(const ClusterUrls& urls, Clock& clock, const Executor& blocking) {
   OpenedCluster out;
   if (!urls.store.empty()) {
-    WEIR_TRY(out.store, storage::open_object_store(urls.store, clock, blocking,
-                                                   storage::StoreAccess::kReadOnly));
+    WEIR_TRY(out.raw_store, storage::open_object_store(urls.store, clock, blocking,
+                                                       storage::StoreAccess::kReadOnly));
+    out.store = std::make_unique<storage::RetryingStore>(
+        *out.raw_store, clock, Rng::from_entropy(), storage::RetryPolicy{.deadline = kPatience});
   }
   WEIR_TRY(out.log, metadata::open_metadata_log(urls.log, clock,
                                                 {.allow_unsafe = true,
@@ -36,8 +42,8 @@ Result<OpenedCluster> open(const ClusterUrls& urls, Clock& clock, const Executor
 }
 
 // What is printed of one cluster must not be read out of another's store.
-Task<Status> check_and_work(const ClusterUrls& urls, OpenedCluster& cluster, Clock& clock,
-                            const ClusterWork& work, Executor executor) {
+Task<Result<ExitCode>> check_and_work(const ClusterUrls& urls, OpenedCluster& cluster, Clock& clock,
+                                      const ClusterWork& work, Executor executor) {
   if (cluster.store) {
     WEIR_CO_CHECK(co_await metadata::check_store(
         *cluster.log, *cluster.store,
@@ -83,13 +89,20 @@ Task<Status> for_each_entry(metadata::MetadataLog& log, metadata::Position after
       WEIR_CO_CHECK(on_entry(entry));
       after = entry.position;
     }
-    if (entries.empty()) break;
+    if (entries.empty()) {
+      co_return fail(
+          ErrorCode::kUnavailable,
+          fmt::format("the metadata log ends at {} and shows nothing after {}", tail, after));
+    }
   }
   co_return Status{};
 }
 
-Task<Result<metadata::State>> read_state(OpenedCluster& cluster, Executor executor,
-                                         std::function<void(const std::string&)> on_lost) {
+namespace {
+
+Task<Result<metadata::State>> try_read_state(
+    OpenedCluster& cluster, Executor executor,
+    const std::function<void(const std::string&)>& on_lost) {
   WEIR_CO_TRY(metadata::Position trimmed, co_await trimmed_upto(*cluster.log));
   metadata::State state;
   if (trimmed > 0) {
@@ -102,28 +115,44 @@ Task<Result<metadata::State>> read_state(OpenedCluster& cluster, Executor execut
     }
     WEIR_CO_TRY(state, co_await load_snapshot(cluster, std::move(executor), on_lost));
   }
-  WEIR_CO_CHECK(co_await for_each_entry(*cluster.log, state.position(),
+  Status read = co_await for_each_entry(*cluster.log, state.position(),
                                         [&](const metadata::LogEntry& entry) -> Status {
                                           WEIR_CHECK(state.apply(entry, -1));
                                           return {};
-                                        }));
-  co_return state;
+                                        });
+  if (read) co_return state;
+  // The log was trimmed meanwhile, behind a later snapshot.
+  if (read.error().code == ErrorCode::kNotFound)
+    co_return fail(ErrorCode::kUnavailable, read.error().message);
+  co_return std::unexpected(read.error());
+}
+
+}  // namespace
+
+Task<Result<metadata::State>> read_state(OpenedCluster& cluster, Clock& clock, Executor executor,
+                                         std::function<void(const std::string&)> on_lost) {
+  const MonoTime end = clock.now() + kPatience;
+  while (true) {
+    auto state = co_await try_read_state(cluster, executor, on_lost);
+    if (state || !is_retriable(state.error().code) || clock.now() > end) co_return state;
+    co_await clock.sleep(std::chrono::seconds(1));
+  }
 }
 
 ExitCode run_on_cluster(const ClusterUrls& urls, Output output, const ClusterWork& work) {
   SystemClock clock;
-  Status result;
-  boost::asio::thread_pool blocking(1);
+  Result<ExitCode> result = ExitCode::kSuccess;
+  boost::asio::io_context loop;  // outlives the threads that post to it
+  boost::asio::thread_pool blocking(kThreads);
   auto cluster = open(urls, clock, blocking.get_executor());
   if (cluster) {
-    boost::asio::io_context loop;
-    auto work_and_stop = [&]() -> Task<Status> {
-      Status done = co_await check_and_work(urls, *cluster, clock, work, loop.get_executor());
+    auto work_and_stop = [&]() -> Task<Result<ExitCode>> {
+      auto done = co_await check_and_work(urls, *cluster, clock, work, loop.get_executor());
       co_await cluster->log->stop();
       co_return done;
     };
     boost::asio::co_spawn(loop, work_and_stop(),
-                          [&](const std::exception_ptr& error, Status ended) {
+                          [&](const std::exception_ptr& error, Result<ExitCode> ended) {
                             if (error) std::rethrow_exception(error);
                             result = std::move(ended);
                           });
@@ -131,7 +160,7 @@ ExitCode run_on_cluster(const ClusterUrls& urls, Output output, const ClusterWor
   } else {
     result = std::unexpected(cluster.error());
   }
-  if (result) return ExitCode::kSuccess;
+  if (result) return *result;
   *output.err << result.error().to_string() << '\n';
   return ExitCode::kFailure;
 }

@@ -5,7 +5,7 @@
 #include "metadata/log/metadata_log.h"
 #include "metadata/state/state.h"
 #include "runtime/clock.h"
-#include "storage/object_store.h"
+#include "storage/retrying_store.h"
 
 #include <functional>
 #include <memory>
@@ -18,7 +18,9 @@ struct ClusterUrls {
 };
 
 struct OpenedCluster {
-  std::unique_ptr<storage::ObjectStore> store;  // null: none was given
+  std::unique_ptr<storage::ObjectStore> raw_store;
+  // Tries again for some seconds. Null: none was given.
+  std::unique_ptr<storage::RetryingStore> store;
   std::unique_ptr<metadata::MetadataLog> log;
 };
 
@@ -32,11 +34,12 @@ using OnEntry = std::function<Status(const metadata::LogEntry&)>;
 [[nodiscard]] Task<Result<metadata::Position>> trimmed_upto(metadata::MetadataLog& log);
 
 // The state at the end of the log, from a snapshot where the log does not go back to its beginning.
-// `on_lost`: told of each snapshot that should be there and is lost.
+// `on_lost`: told of each snapshot that should be there and is lost. Tries again for some seconds.
 [[nodiscard]] Task<Result<metadata::State>> read_state(
-    OpenedCluster& cluster, Executor executor, std::function<void(const std::string&)> on_lost);
+    OpenedCluster& cluster, Clock& clock, Executor executor,
+    std::function<void(const std::string&)> on_lost);
 
-using ClusterWork = std::function<Task<Status>(OpenedCluster&, Clock&, Executor)>;
+using ClusterWork = std::function<Task<Result<ExitCode>>(OpenedCluster&, Clock&, Executor)>;
 
 // Opens both, looks whether they belong together, does the work on a loop of its own, and writes
 // what went wrong to output.err.

@@ -22,6 +22,7 @@ enum class ExitCode : int {
   kSuccess = 0,
   kFailure = 1,  // what was asked for could not be done
   kUsage = 2,    // what was asked for was not understood
+  kDamage = 3,   // it was done, and something is damaged
 };
 
 // `arguments` without the name of the program.

@@ -4,12 +4,11 @@
 
 namespace weir {
 
-std::string ExpectedObjects::records_of(const metadata::ObjectId& id) const {
+std::string ExpectedObjects::name_of(const std::vector<PlacedExtent>& extents) const {
   std::string out;
-  for (const PlacedExtent& placed : objects.at(id).extents) {
-    const metadata::Extent& extent = placed.extent;
-    out += fmt::format("{}{}-{} ", out.empty() ? "" : ", ", topics.at(placed.partition.topic),
-                       placed.partition.partition);
+  for (const auto& [partition, extent] : extents) {
+    out += fmt::format("{}{}-{} ", out.empty() ? "" : ", ", topics.at(partition.topic),
+                       partition.partition);
     out += extent.last_offset_delta == 0
                ? fmt::format("offset {}", extent.base_offset)
                : fmt::format("offsets {} to {}", extent.base_offset, extent.last_offset());

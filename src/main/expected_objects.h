@@ -11,6 +11,7 @@ namespace weir {
 struct PlacedExtent {
   TopicPartition partition;
   metadata::Extent extent;
+  bool operator==(const PlacedExtent&) const = default;
 };
 
 struct ExpectedObject {
@@ -24,8 +25,8 @@ struct ExpectedObjects {
   std::map<metadata::ObjectId, ExpectedObject> objects;
   std::map<TopicId, std::string> topics;  // their names
 
-  // Such as "orders-3 offsets 100 to 149, orders-4 offset 7".
-  [[nodiscard]] std::string records_of(const metadata::ObjectId& id) const;
+  // Such as "orders-3 offsets 100 to 149, orders-4 offset 7". The topics must be known.
+  [[nodiscard]] std::string name_of(const std::vector<PlacedExtent>& extents) const;
 };
 
 [[nodiscard]] ExpectedObjects expected_objects(const metadata::State& state);

@@ -1,5 +1,6 @@
 // `weir fsck`: is what the metadata refers to stored, and whole? Reads only, and may run beside
-// brokers. Ends with 1 when something is damaged.
+// brokers. Ends with ExitCode::kDamage when something is damaged, with kFailure when it could not
+// be found out.
 #pragma once
 #include "main/command_line.h"
 

@@ -18,26 +18,28 @@ struct MetadataOptions {
   std::optional<metadata::Position> after;
 };
 
-Task<Status> dump_entries(metadata::MetadataLog& log, std::optional<metadata::Position> after,
-                          Output output) {
+Task<Result<ExitCode>> dump_entries(metadata::MetadataLog& log,
+                                    std::optional<metadata::Position> after, Output output) {
   if (!after) {
     WEIR_CO_TRY(after, co_await trimmed_upto(log));
   }
-  co_return co_await for_each_entry(log, *after,
-                                    [output](const metadata::LogEntry& entry) -> Status {
-                                      WEIR_TRY(std::string line, metadata::record_to_json(entry));
-                                      *output.out << line << '\n';
-                                      return {};
-                                    });
+  WEIR_CO_CHECK(
+      co_await for_each_entry(log, *after, [output](const metadata::LogEntry& entry) -> Status {
+        WEIR_TRY(std::string line, metadata::record_to_json(entry));
+        *output.out << line << '\n';
+        return {};
+      }));
+  co_return ExitCode::kSuccess;
 }
 
-Task<Status> print_stat(OpenedCluster& cluster, Executor executor, Output output) {
-  WEIR_CO_TRY(const metadata::State state,
-              co_await read_state(cluster, std::move(executor), [output](const std::string& lost) {
-                *output.err << lost << '\n';
-              }));
+Task<Result<ExitCode>> print_stat(OpenedCluster& cluster, Clock& clock, Executor executor,
+                                  Output output) {
+  WEIR_CO_TRY(const metadata::State state, co_await read_state(cluster, clock, std::move(executor),
+                                                               [output](const std::string& lost) {
+                                                                 *output.err << lost << '\n';
+                                                               }));
   *output.out << metadata::to_json(metadata::stat_of(state)) << '\n';
-  co_return Status{};
+  co_return ExitCode::kSuccess;
 }
 
 ExitCode dump(const MetadataOptions& options, Output output) {
@@ -48,8 +50,8 @@ ExitCode dump(const MetadataOptions& options, Output output) {
 
 ExitCode stat(const MetadataOptions& options, Output output) {
   return run_on_cluster(options.urls, output,
-                        [&](OpenedCluster& cluster, Clock&, const Executor& executor) {
-                          return print_stat(cluster, executor, output);
+                        [&](OpenedCluster& cluster, Clock& clock, const Executor& executor) {
+                          return print_stat(cluster, clock, executor, output);
                         });
 }
 

@@ -69,11 +69,11 @@ class DamagedObject(RealTest):
         self.assertEqual(self.fetch({0: 0})[0][0], STORAGE_ERROR)
         # Beside the running broker.
         code, lines = self.fsck()
-        self.assertEqual((code, len(lines)), (1, 4), lines)
+        self.assertEqual((code, len(lines)), (3, 4), lines)
         for partition, line in enumerate(lines[:3]):
-            self.assertTrue(line.endswith(f"({self.topic}-{partition} offset 0)"), line)
+            self.assertTrue(line.endswith(f"; lost: {self.topic}-{partition} offset 0"), line)
         self.assertIn("is missing", lines[0])
         self.assertIn("has 200 bytes", lines[1])
-        self.assertIn("; 3 damaged; ", lines[3])
+        self.assertIn("; 3 damaged, 0 could not be read; ", lines[3])
         code, lines = self.fsck("--sizes-only")
-        self.assertEqual((code, len(lines)), (1, 3), lines)
+        self.assertEqual((code, len(lines)), (3, 3), lines)
