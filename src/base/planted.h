@@ -52,6 +52,7 @@ enum class Bug : std::uint8_t {
   kDeleteGraceIgnored,
   kSessionStandsStill,
   kOrphansStay,
+  kOldInstanceCommits,
 };
 
 struct PlantedBug {

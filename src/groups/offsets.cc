@@ -145,6 +145,8 @@ KafkaError GroupCoordinator::check_commit(const GroupPtr& group, const OffsetCom
       generation >= 0 || !request.member_id.empty() || request.group_instance_id.has_value();
   if (!is_member) return KafkaError::kUnknownMemberId;
   KafkaError error = group->check_member(request.member_id, request.group_instance_id);
+  if (error == KafkaError::kFencedInstanceId && planted(Bug::kOldInstanceCommits))
+    error = KafkaError::kNone;
   if (error != KafkaError::kNone) return error;
   if (generation != group->generation() && !planted(Bug::kOldGenerationCommits))
     return KafkaError::kIllegalGeneration;

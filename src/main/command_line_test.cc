@@ -55,6 +55,13 @@ TEST(CommandLine, NamesASubcommandThatDoesNotExist) {
   EXPECT_TRUE(run({"metadata", "stat"}).err.starts_with("stat: --log is required\n"));
 }
 
+TEST(Fsck, WantsBothUrls) {
+  EXPECT_EQ(run({"fsck", "--log", "sqlite:x"}).code, 2);
+  const Ran ran = run({"fsck", "--log", "sqlite:x", "--store", ""});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.err, "fsck: --store is empty; give the URL that the brokers have\n");
+}
+
 TEST(Inspect, AFolderIsNoObject) {
   const Ran ran = run({"inspect", ::testing::TempDir()});
   EXPECT_EQ(ran.code, 1);

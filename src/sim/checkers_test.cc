@@ -98,6 +98,20 @@ TEST(CheckersTest, AGoodHistoryOfGroupsAndBrokersHasNoViolations) {
             {.group = "s", .generation = 1, .member = "s-1", .instance = "s", .partitions = {0}});
         checker.on_assigned(
             {.group = "s", .generation = 1, .member = "s-2", .instance = "s", .partitions = {0}});
+        checker.on_joined({.group = "s", .instance = "s", .member = "s-1", .at = 1});
+        checker.on_joined({.group = "s", .instance = "s", .member = "s-2", .at = 5});
+        checker.on_committed({.group = "s",
+                              .member = "s-1",
+                              .instance = "s",
+                              .where = kTrimmed,
+                              .sent = 4,
+                              .at = 6});  // was on its way
+        checker.on_committed({.group = "s",
+                              .member = "s-2",
+                              .instance = "s",
+                              .where = kTrimmed,
+                              .sent = 7,
+                              .at = 8});
         // Deleted and made again.
         checker.on_member("c", 7);
         checker.on_assigned(
@@ -175,6 +189,16 @@ TEST(CheckersTest, WhatIsWrongWithRecords) {
   });
 }
 
+TEST(CheckersTest, WhatWasReadInAWrongOrderCountsWhenItIsDeleted) {
+  EXPECT_EQ(found_in([](Checker& c) {
+              c.on_read({kTrimmed, 0, "i1-1-1-1"});
+              c.on_read({kTrimmed, 1, "i1-1-1-0"});
+              c.on_trim_asked(kTrimmed, 2);
+              c.on_last_reading();
+            }),
+            Names{"in order per producer and partition"});
+}
+
 TEST(CheckersTest, WhatIsWrongWithWhatIsToldOfPartitions) {
   expect_found({
       {[](Checker& c) { c.on_out_of_range(kHere, 3); }, {"no wrong errors"}},
@@ -233,6 +257,13 @@ TEST(CheckersTest, WhatIsWrongWithGroups) {
          c.on_committed({.group = "g", .generation = 1, .where = kHere, .sent = 6, .at = 7});
        },
        {"commits of old generations are refused"}},
+      {[](Checker& c) {
+         c.on_joined({.group = "g", .instance = "i", .member = "i-1", .at = 1});
+         c.on_joined({.group = "g", .instance = "i", .member = "i-2", .at = 5});
+         c.on_committed(
+             {.group = "g", .member = "i-1", .instance = "i", .where = kHere, .sent = 6, .at = 7});
+       },
+       {"commits of replaced static members are refused"}},
   });
 }
 

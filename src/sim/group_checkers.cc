@@ -142,6 +142,26 @@ class OldGenerationsAreRefused final : public OfGenerations {
   std::map<std::pair<std::string, std::uint64_t>, std::map<std::int32_t, Moment>> generations_;
 };
 
+// Who comes back with the instance of a static member has its place, and the one before has none
+// (KIP-345).
+class ReplacedMembersAreRefused final : public Checker {
+ public:
+  const char* name() const override { return "commits of replaced static members are refused"; }
+  void on_joined(const Joined& joined) override {
+    latest_[{joined.group, joined.instance}] = joined;
+  }
+  void on_committed(const Commit& commit) override {
+    const auto joined = latest_.find({commit.group, commit.instance});
+    if (joined == latest_.end() || commit.sent <= joined->second.at) return;
+    if (joined->second.member == commit.member) return;
+    violate(commit.group, fmt::format("{}: a commit of {} was taken after {} had its place",
+                                      commit.instance, commit.member, joined->second.member));
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, Joined> latest_;
+};
+
 }  // namespace
 
 void add_group_checkers(Checkers& all) {
@@ -150,6 +170,7 @@ void add_group_checkers(Checkers& all) {
   all.push_back(std::make_unique<GroupsGo>());
   all.push_back(std::make_unique<OneOwner>());
   all.push_back(std::make_unique<OldGenerationsAreRefused>());
+  all.push_back(std::make_unique<ReplacedMembersAreRefused>());
 }
 
 }  // namespace weir::sim

@@ -89,10 +89,27 @@ Task<bool> GroupMember::join() {
   if (response->error_code != KafkaError::kNone) co_return false;
   member_ = response->member_id;
   generation_ = response->generation_id;
+  if (!instance_.empty()) tell_of_join();
   members_.clear();
   for (const auto& member : response->members) members_.push_back(member.member_id);
   std::ranges::sort(members_);
   co_return true;
+}
+
+void GroupMember::tell_of_join() {
+  const Joined joined{.group = group_id_,
+                      .instance = instance_,
+                      .member = member_,
+                      .at = parts_.history.next_moment()};
+  parts_.history.tell([&](Checker& checker) { checker.on_joined(joined); });
+  if (!ghost_ || ghost_->member == member_ || is_committing_) return;
+  std::vector<std::pair<Where, Offset>> offsets;
+  for (const Where& where : assigned_) offsets.emplace_back(where, reader_.position(where));
+  const Ghost ghost = *std::exchange(ghost_, std::nullopt);
+  if (offsets.empty()) return;
+  is_committing_ = true;
+  tasks_.spawn(machine_.executor(), send_commit(coordinator_.broker(), ghost.generation,
+                                                ghost.member, std::move(offsets)));
 }
 
 // The numbers of the partitions, a byte each.
@@ -205,9 +222,10 @@ Task<bool> GroupMember::heartbeat() {
   }
 }
 
-// A static member just ends, and comes back in time or not.
+// A static member just ends, and comes back in time or not; what it was may still be at work then.
 Task<void> GroupMember::leave() {
   if (!instance_.empty()) {
+    if (rng_.below(2) == 0) ghost_ = Ghost{.member = member_, .generation = generation_};
     parts_.world.tell(group_id_, [&] { return fmt::format("{} ends", name_); });
     forget_membership();
     co_return static_cast<void>(
@@ -268,6 +286,7 @@ Task<void> GroupMember::send_commit(BrokerId coordinator, std::int32_t generatio
     const Commit commit{.group = group_id_,
                         .generation = generation,
                         .member = member,
+                        .instance = instance_,
                         .where = offsets[i].first,
                         .offset = offsets[i].second,
                         .sent = sent,

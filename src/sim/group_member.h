@@ -31,8 +31,15 @@ class GroupMember {
   Task<void> send_commit(BrokerId coordinator, std::int32_t generation, std::string member,
                          std::vector<std::pair<Where, Offset>> offsets);
   void forget_membership();
+  void tell_of_join();
   [[nodiscard]] std::optional<std::string_view> instance() const;
   std::vector<std::byte> encode_assignment(std::size_t member, std::size_t members) const;
+
+  // A static member as it was before it came back.
+  struct Ghost {
+    std::string member;
+    std::int32_t generation = -1;
+  };
 
   ClientParts parts_;
   const std::string group_id_;
@@ -45,6 +52,7 @@ class GroupMember {
   Reader reader_;
   std::vector<Where> partitions_;  // of the topic
   std::string member_;
+  std::optional<Ghost> ghost_;
   std::int32_t generation_ = -1;
   std::vector<std::string> members_;  // where it is the leader
   std::vector<Where> assigned_;

@@ -68,6 +68,7 @@ struct Commit {
   std::string group;
   std::int32_t generation = -1;  // -1: not by a member
   std::string member;
+  std::string instance;  // of a static member
   Where where;
   Offset offset = 0;
   Moment sent = 0;
@@ -81,6 +82,14 @@ struct Expiry {
   std::string group;
   bool has_members = false;
   std::int64_t early_ms = 0;  // before its time; not above zero: it was due
+};
+
+// A static member has a member id.
+struct Joined {
+  std::string group;
+  std::string instance;
+  std::string member;
+  Moment at = 0;
 };
 
 // What a member of a group was told to read.
@@ -141,6 +150,7 @@ class Checker {
   virtual void on_member(const std::string& /*member*/, std::uint64_t /*life*/) {}
   // At the end: a group that expiry should have removed.
   virtual void on_left_group(const std::string& /*group*/, const std::string& /*why*/) {}
+  virtual void on_joined(const Joined&) {}
   virtual void on_assigned(const Assignment&) {}
   // A broker's state after the entry at `position`.
   virtual void on_state(std::int64_t /*position*/, std::uint64_t /*hash*/) {}

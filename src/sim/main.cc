@@ -44,6 +44,12 @@ std::string again(const Order& order, const SimulationOptions& options) {
   return text;
 }
 
+// What a crash keeps from being run.
+std::string not_run(std::uint64_t seed, std::uint64_t last) {
+  if (seed == last) return "";
+  return fmt::format("\n  not run: seeds {} to {}", seed + 1, last);
+}
+
 void tell(const SimulationResult& result, std::uint64_t seed, double cpu) {
   fmt::print(
       "seed {}: {} acknowledged, {} read, {} rebalances, {} commits of members, {} objects "
@@ -77,7 +83,7 @@ int run(const Order& order) {
     SimulationOptions options = order.first;
     options.seed = seed;
     const double before = cpu_seconds();
-    weir::sim::watch_run(again(order, options), most_cpu(options));
+    weir::sim::watch_run(again(order, options) + not_run(seed, order.last), most_cpu(options));
     const auto result = weir::sim::simulate(options);
     simulated += result.virtual_seconds;
     for (const std::string& line : result.trace) fmt::print("    {}\n", line);

@@ -55,7 +55,8 @@ Task<void> Producer::run() {
 // Which partitions go over one connection: each has its own, or a few share one, whose requests
 // hold batches of several then.
 std::vector<std::vector<Where>> Producer::draw_connections() {
-  const std::size_t most = 1 + rng_.below(2) * rng_.below(parts_.partitions.size());
+  const bool shares = rng_.below(2) == 0;
+  const std::size_t most = shares ? 1 + rng_.below(parts_.partitions.size()) : 1;
   std::vector<std::vector<Where>> out;
   for (const Where& where : parts_.partitions) {
     if (out.empty() || out.back().size() == most) out.emplace_back();
@@ -158,12 +159,12 @@ Task<void> Producer::send(Link& link, std::vector<Sending> batches) {
     for (const Sending& sending : batches) fail_with(sending, response.error().to_string());
     co_return;
   }
-  // Answers stand in the order of what was asked.
-  auto sending = batches.begin();
+  // What is not answered is sent again.
   for (const auto& topic : response->responses) {
     for (const auto& answer : topic.partition_responses) {
-      see_answer(link.connection(), number, *sending, answer);
-      ++sending;
+      const Where where{topic_number(topic.name), answer.index};
+      const auto sending = std::ranges::find(batches, where, &Sending::where);
+      if (sending != batches.end()) see_answer(link.connection(), number, *sending, answer);
     }
   }
 }

@@ -101,31 +101,39 @@ class InOrder final : public Checker {
     start = std::max(start, offset);
   }
   void on_read(const Seen& record) override { read_[record.where][record.offset] = record.value; }
-  // What was read before may be lost since.
-  void on_last_reading() override { read_.clear(); }
-  void on_end() override {
-    std::map<std::pair<Where, std::string>, std::map<Offset, std::uint64_t>> streams;
+  // What was read before may be deleted since, or lost.
+  void on_last_reading() override {
+    judge();
+    read_.clear();
+  }
+  void on_end() override { judge(); }
+
+ private:
+  using Stream = std::map<Offset, std::uint64_t>;
+
+  void judge() {
+    std::map<std::pair<Where, std::string>, Stream> streams;
     for (const auto& [where, values] : read_) {
       for (const auto& [offset, value] : values) {
         const Origin origin = origin_of(value);
         if (origin.idempotent) streams[{where, origin.stream}][offset] = origin.number;
       }
     }
-    for (const auto& [stream, numbers] : streams) {
-      std::optional<std::uint64_t> last;
-      Offset at = 0;  // where it stands
-      for (const auto& [offset, number] : numbers) {
-        const bool may_miss = std::exchange(at, offset) < trimmed_[stream.first];
-        if (last && (may_miss ? number <= *last : number != *last + 1)) {
-          violate(to_string(stream.first), fmt::format("{}: {} follows {} at offset {}",
-                                                       stream.second, number, *last, offset));
-        }
-        last = number;
+    for (const auto& [stream, numbers] : streams) judge(stream.first, stream.second, numbers);
+  }
+  void judge(const Where& where, const std::string& producer, const Stream& numbers) {
+    std::optional<std::uint64_t> last;
+    Offset at = 0;  // where it stands
+    for (const auto& [offset, number] : numbers) {
+      const bool may_miss = std::exchange(at, offset) < trimmed_[where];
+      if (last && (may_miss ? number <= *last : number != *last + 1)) {
+        violate(to_string(where),
+                fmt::format("{}: {} follows {} at offset {}", producer, number, *last, offset));
       }
+      last = number;
     }
   }
 
- private:
   Values read_;
   std::map<Where, Offset> trimmed_;
 };

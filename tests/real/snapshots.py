@@ -93,6 +93,12 @@ class Snapshots(RealTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(done.stdout), before)
         self.assertIn("does not match its digest", done.stderr)
+        checked = subprocess.run([BINARY, "fsck", "--log", self.broker.settings["metadata.log.url"],
+                                  "--store", self.broker.settings["object.store.url"]],
+                                 capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(checked.returncode, 3, checked.stderr)
+        self.assertIn("the latest snapshot is lost: ", checked.stdout)
+        self.assertIn("; 0 damaged, ", checked.stdout)
         self.broker.start()
         self.assertEqual(self.end_offset(topic), RECORDS)
         self.assertEqual(self.broker.metrics()["weir_metadata_snapshots_lost_total"], 1)
