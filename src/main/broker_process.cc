@@ -174,7 +174,8 @@ Status BrokerProcess::Parts::open_log() {
   }
   delay_log(config.broker.dev_latency, *clock, Rng(config.broker.dev_latency.seed + 1), log);
   snapshots.emplace(store, *log);
-  claim.emplace(*log, store,
+  // It tries again itself, and says at once why it must.
+  claim.emplace(*log, hedging_store,
                 metadata::StoreClaimNames{.log = shown_url(config.broker.metadata.log_url.reveal()),
                                           .store = shown_url(config.broker.object_store_url)},
                 *clock, Rng::from_entropy());

@@ -208,7 +208,7 @@ class S3Store(RealTest):
         self.assertEqual(broker.stop(), 0)
         link.reset()
         broker.start(answers=False)
-        self.wait_not_ready(broker, "it is being found out whose the object store is", 20)
+        self.wait_not_ready(broker, f"http://{LOOPBACK}:{self.later}", 20)
         link.mend()
         self.wait_ready(broker)
         self.assertEqual(Log(broker.bootstrap, topic).compare(acknowledged), [])
