@@ -254,6 +254,8 @@ TEST_P(MetadataLogContract, TheFirstClusterIdStays) {
 
 namespace {
 
+constexpr std::size_t kMany = 200;
+
 struct Written {
   std::map<Position, std::string> entries;
   std::string failure;
@@ -273,9 +275,11 @@ Task<void> write_many(std::shared_ptr<MetadataLog> log, std::string name, int co
       if (brought.position != ++known)
         out.failure = "a hole before " + std::to_string(brought.position);
     }
+    out.entries[appended->position] = entry;
+    // Of many it may bring a beginning: a thread that starts late is that far behind.
+    if (known != appended->position && appended->entries.size() >= kMany) continue;
     if (known != appended->position) out.failure = "the answer does not end with the own entry";
     if (as_text(appended->entries.back().bytes.bytes()) != entry) out.failure = "another's bytes";
-    out.entries[appended->position] = entry;
   }
 }
 
