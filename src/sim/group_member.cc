@@ -89,7 +89,6 @@ Task<bool> GroupMember::join() {
   if (response->error_code != KafkaError::kNone) co_return false;
   member_ = response->member_id;
   generation_ = response->generation_id;
-  if (!instance_.empty()) tell_of_join();
   members_.clear();
   for (const auto& member : response->members) members_.push_back(member.member_id);
   std::ranges::sort(members_);
@@ -153,6 +152,8 @@ Task<bool> GroupMember::sync() {
                        generation_);
   });
   parts_.history.tell([&](Checker& checker) { checker.on_assigned(told); });
+  // Not before: a broker that has lost the group may let it join, and forget it.
+  if (!instance_.empty()) tell_of_join();
   co_return true;
 }
 
