@@ -57,6 +57,13 @@ std::optional<AssignedBatch> ExtentBatches::fail_with(std::string what) {
   return std::nullopt;
 }
 
+Status check_extent(const metadata::Extent& extent, Chain bytes) {
+  ExtentBatches batches(extent, std::move(bytes), extent.base_offset);
+  while (batches.next()) {
+  }
+  return batches.status();
+}
+
 Result<bool> BatchAssembly::add(const metadata::Extent& extent, Chain bytes) {
   ExtentBatches batches(extent, std::move(bytes), from_);
   while (auto batch = batches.next()) {

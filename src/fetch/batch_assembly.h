@@ -43,6 +43,9 @@ class ExtentBatches {
   Status status_;
 };
 
+// kCorrupt unless the bytes are the extent's batches, whole.
+[[nodiscard]] Status check_extent(const metadata::Extent& extent, Chain bytes);
+
 // The records of one partition's answer while it is put together.
 struct AssemblyLimits {
   ByteCount max_bytes = 0;

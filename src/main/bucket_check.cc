@@ -23,14 +23,10 @@ std::uint64_t end_of(const metadata::Extent& extent) {
   return std::uint64_t{extent.byte_offset} + extent.byte_length;
 }
 
-Status check_extent(const metadata::Extent& extent, const Slice& object) {
+Status check_extent_in(const Slice& object, const metadata::Extent& extent) {
   if (end_of(extent) > object.size())
     return fail(ErrorCode::kCorrupt, fmt::format("it ends before byte {}", end_of(extent)));
-  fetch::ExtentBatches batches(extent, Chain(object.sub(extent.byte_offset, extent.byte_length)),
-                               extent.base_offset);
-  while (batches.next()) {
-  }
-  return batches.status();
+  return fetch::check_extent(extent, Chain(object.sub(extent.byte_offset, extent.byte_length)));
 }
 
 // The object explains itself: who wrote it, and what is in it. Brokers read by what the log says,
@@ -152,7 +148,7 @@ BucketCheck::Damage BucketCheck::damage_in(const ExpectedObjects& expected,
   if (bytes.size() != object.size)
     damage.what = fmt::format("has {} bytes, and should have {}", bytes.size(), object.size);
   for (const PlacedExtent& placed : object.extents) {
-    const Status extent = check_extent(placed.extent, bytes);
+    const Status extent = check_extent_in(bytes, placed.extent);
     if (extent) continue;
     damage.lost.push_back(placed);
     if (damage.what.empty()) damage.what = extent.error().message;

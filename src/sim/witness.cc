@@ -19,10 +19,8 @@ std::int64_t milliseconds_of(Duration duration) {
 // Why the extent's bytes are not what they should be; empty: they are.
 std::string read_through(const metadata::Extent& extent, const Result<Slice>& bytes) {
   if (!bytes) return bytes.error().to_string();
-  fetch::ExtentBatches batches(extent, Chain(*bytes), extent.base_offset);
-  while (batches.next()) {
-  }
-  return batches.status() ? "" : batches.status().error().to_string();
+  const Status whole = fetch::check_extent(extent, Chain(*bytes));
+  return whole ? "" : whole.error().to_string();
 }
 
 }  // namespace

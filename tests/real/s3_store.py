@@ -82,30 +82,20 @@ class S3Store(RealTest):
         cls.url = f"s3://{BUCKET}/{{}}?endpoint={cls.gateway.endpoint}"
         cls.proxy = Proxy()
         cls.addClassCleanup(cls.proxy.stop)
-        # Half a minute passes before a broker says why it does not start: other tests run meanwhile.
-        cls.later, cls.no_tls = free_port(), None
-        cls.early = cls.starting("early", f"s3://{BUCKET}/early?endpoint=http://{LOOPBACK}:{cls.later}")
-        try:
-            cls.start_over_tls()
-        except certificates.Unavailable as why:
-            cls.no_tls = str(why)
 
-    @classmethod
-    def start_over_tls(cls):
-        """Two brokers: the certificate is of an authority that only `ca` names, for one of them another."""
-        authorities = [certificates.Authority(cls.scratch, name) for name in ("authority", "stranger")]
-        link = cls.proxy.link((LOOPBACK, cls.gateway.port), tls=authorities[0].context("localhost"))
-        cls.trusting, cls.distrustful = (
-            cls.starting(one.name, f"s3://{BUCKET}/tls?endpoint=https://localhost:{link.port}&ca={one.certificate}")
-            for one in authorities)
-
-    @classmethod
-    def starting(cls, name, url):
+    def starting(self, name, url):
         """A broker that is starting."""
-        broker = Weir(cls.scratch / name, object_store_url=url)
-        broker.environment = cls.environment
-        cls.addClassCleanup(broker.kill)
+        broker = Weir(self.scratch / name, object_store_url=url)
+        broker.environment = self.environment
+        self.addCleanup(broker.kill)
         return broker.start(answers=False)
+
+    def start_over_tls(self):
+        """Two brokers: the certificate is of an authority that only `ca` names, for one of them another."""
+        authorities = [certificates.Authority(self.scratch, name) for name in ("authority", "stranger")]
+        link = self.proxy.link((LOOPBACK, self.gateway.port), tls=authorities[0].context("localhost"))
+        return (self.starting(one.name, f"s3://{BUCKET}/tls?endpoint=https://localhost:{link.port}&ca={one.certificate}")
+                for one in authorities)
 
     @classmethod
     def tearDownClass(cls):
@@ -118,9 +108,9 @@ class S3Store(RealTest):
     def wait_ready(self, broker):
         wait_until(lambda: broker.why() is None, 20, lambda: f"{broker.why()}\n{broker.tail()}")
 
-    def wait_not_ready(self, broker, why, seconds):
-        """Until it says why, while it goes on."""
-        wait_until(lambda: why in (broker.why() or ""), seconds, lambda: f"{broker.why()}\n{broker.tail()}")
+    def wait_not_ready(self, broker, why):
+        """Until it says why, at once, while it goes on."""
+        wait_until(lambda: why in (broker.why() or ""), 10, lambda: f"{broker.why()}\n{broker.tail()}")
         self.assertTrue(broker.alive(), broker.tail())
 
     def test_1_the_contract(self):
@@ -196,11 +186,12 @@ class S3Store(RealTest):
 
     def test_5_a_start_without_the_store(self):
         """It says what is missing, and is ready as soon as it is there; nobody starts it again."""
-        broker = self.early
-        self.wait_not_ready(broker, f"connect to http://{LOOPBACK}:{self.later}: Connection refused", 40)
+        later = free_port()
+        broker = self.starting("early", f"s3://{BUCKET}/early?endpoint=http://{LOOPBACK}:{later}")
+        self.wait_not_ready(broker, f"connect to http://{LOOPBACK}:{later}: Connection refused")
         with self.assertRaises((client.Closed, ConnectionError)):
             create_topic(broker.bootstrap)
-        link = self.proxy.link((LOOPBACK, self.gateway.port), port=self.later)
+        link = self.proxy.link((LOOPBACK, self.gateway.port), port=later)
         self.wait_ready(broker)
         topic = create_topic(broker.bootstrap, 1)
         acknowledged = {(0, self.put(client.Connection(broker.bootstrap), topic, 0)): "0:0:0"}
@@ -208,15 +199,16 @@ class S3Store(RealTest):
         self.assertEqual(broker.stop(), 0)
         link.reset()
         broker.start(answers=False)
-        self.wait_not_ready(broker, f"http://{LOOPBACK}:{self.later}", 20)
+        self.wait_not_ready(broker, f"http://{LOOPBACK}:{later}")
         link.mend()
         self.wait_ready(broker)
         self.assertEqual(Log(broker.bootstrap, topic).compare(acknowledged), [])
 
     def test_6_over_tls(self):
-        if self.no_tls:
-            self.skipTest(self.no_tls)
-        broker = self.trusting
+        try:
+            broker, distrustful = self.start_over_tls()
+        except certificates.Unavailable as why:
+            self.skipTest(str(why))
         self.wait_ready(broker)
         topic = create_topic(broker.bootstrap, 1)
         connection = client.Connection(broker.bootstrap)
@@ -225,4 +217,4 @@ class S3Store(RealTest):
         broker.kill()
         broker.start()
         self.assertEqual(Log(broker.bootstrap, topic).compare(acknowledged), [])
-        self.wait_not_ready(self.distrustful, "certificate verify failed", 40)
+        self.wait_not_ready(distrustful, "certificate verify failed")
