@@ -30,31 +30,55 @@ class ObjectClusterTest : public CoordinatorHarness {
           log(ObjectLog::open(store, "memory:", test.clock_, test.context_.get_executor(),
                               {.probe = false, .rng = Rng(static_cast<std::uint64_t>(broker))})
                   .value()),
-          cable(*log) {}
+          sequenced(std::make_unique<Cable>(*log), test.neighbours_, test.clock_,
+                    Rng(static_cast<std::uint64_t>(broker)), metrics),
+          cable(sequenced) {}
     storage::FaultyStore store;
     std::unique_ptr<ObjectLog> log;
+    MetricsRegistry metrics;
+    SequencedLog sequenced;
     Cable cable;
     std::unique_ptr<LogCoordinator> coordinator;
+    std::optional<SequencerWatch> watch;
     LogCoordinator* operator->() const { return coordinator.get(); }
   };
 
+  // The way to the node that appends for all, as between brokers in one network.
+  class Neighbours final : public AppendCarrier {
+   public:
+    explicit Neighbours(ObjectClusterTest& test) : test_(test) {}
+
+    [[nodiscard]] bool takes(const Slice& entry) const override { return counts_once(entry); }
+    Task<Result<Appended>> carry(const BrokerImage& to, Slice entry, Position known) override {
+      co_await test_.clock_.sleep(milliseconds(1));
+      co_return co_await test_.nodes_.at(to.id)->log->append_for_another(std::move(entry), known);
+    }
+
+   private:
+    ObjectClusterTest& test_;
+  };
+
   ~ObjectClusterTest() override {
-    for (auto& node : nodes_) {
+    for (auto& [broker, node] : nodes_) {
       node->cable.thaw();
       run((*node)->stop());
-      run(node->log->stop());
     }
+    for (auto& [broker, node] : nodes_) run(node->log->stop());
   }
 
-  Node& start(BrokerId broker) {
-    nodes_.push_back(std::make_unique<Node>(*this, broker));
-    Node& node = *nodes_.back();
+  enum class Appends { kForItself, kThroughTheFirst };
+  Node& start(BrokerId broker, Appends appends = Appends::kForItself) {
+    Node& node = *(nodes_[broker] = std::make_unique<Node>(*this, broker));
     LogCoordinatorOptions options{.broker_id = broker};
     options.endpoints = {{"PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT"}};
     options.membership = {.session_timeout = seconds(30), .heartbeat_interval = seconds(20)};
     node.coordinator = std::make_unique<LogCoordinator>(
         node.cable, nullptr, clock_, Rng(static_cast<std::uint64_t>(broker)),
         context_.get_executor(), context_.get_executor(), options);
+    if (appends == Appends::kThroughTheFirst) {
+      node.watch.emplace(*node.coordinator, broker, node.sequenced);
+      node->add_listener(*node.watch);
+    }
     node->start();
     EXPECT_TRUE(run(node->wait_registered()));
     return node;
@@ -64,16 +88,30 @@ class ObjectClusterTest : public CoordinatorHarness {
     for (const auto& [id, broker] : coordinator.image()->brokers) ids.push_back(id);
     return ids;
   }
+  void expect_little(std::size_t puts_a_minute, std::size_t gets_a_minute) {
+    constexpr std::size_t kMinutes = 10;
+    const std::size_t writes_before = writes();
+    const std::size_t reads_before = reads();
+    run_for(std::chrono::minutes(kMinutes));
+    EXPECT_LE(writes() - writes_before, puts_a_minute * kMinutes);
+    EXPECT_LE(reads() - reads_before, gets_a_minute * kMinutes);
+    EXPECT_GE(writes() - writes_before, 8 * kMinutes);
+    for (const auto& [broker, node] : nodes_) {
+      EXPECT_EQ(live(*node->coordinator), (std::vector<BrokerId>{1, 2, 3}));
+    }
+    RecordProperty("writes", static_cast<int>(writes() - writes_before));
+    RecordProperty("reads", static_cast<int>(reads() - reads_before));
+  }
   std::size_t writes() const {
     std::size_t sum = 0;
-    for (const auto& node : nodes_) {
+    for (const auto& [broker, node] : nodes_) {
       sum += node->store.calls(StoreOperation::kPut) + node->store.calls(StoreOperation::kList);
     }
     return sum;
   }
   std::size_t reads() const {
     std::size_t sum = 0;
-    for (const auto& node : nodes_) {
+    for (const auto& [broker, node] : nodes_) {
       sum += node->store.calls(StoreOperation::kGet) +
              node->store.calls(StoreOperation::kGetRange) +
              node->store.calls(StoreOperation::kHead);
@@ -83,23 +121,30 @@ class ObjectClusterTest : public CoordinatorHarness {
 
   storage::DelayedStore memory_{std::make_unique<storage::MemoryStore>(clock_), clock_, kLatency,
                                 Rng(7)};
-  std::vector<std::unique_ptr<Node>> nodes_;
+  Neighbours neighbours_{*this};
+  std::map<BrokerId, std::unique_ptr<Node>> nodes_;
 };
 
 TEST_F(ObjectClusterTest, AnIdleClusterCostsLittle) {
   for (const BrokerId broker : {1, 2, 3}) start(broker);
   run_for(seconds(30));
-  const std::size_t writes_before = writes();
-  const std::size_t reads_before = reads();
-  constexpr std::size_t kMinutes = 10;
-  run_for(std::chrono::minutes(kMinutes));
-  EXPECT_LE(writes() - writes_before, 10 * kMinutes);
-  EXPECT_LE(reads() - reads_before, 100 * kMinutes);
-  EXPECT_GE(writes() - writes_before, 8 * kMinutes);
-  for (const auto& node : nodes_)
-    EXPECT_EQ(live(*node->coordinator), (std::vector<BrokerId>{1, 2, 3}));
-  RecordProperty("writes", static_cast<int>(writes() - writes_before));
-  RecordProperty("reads", static_cast<int>(reads() - reads_before));
+  expect_little(10, 100);
+}
+
+// Their heartbeats come one right after the other.
+TEST_F(ObjectClusterTest, OneThatWasStartedTogetherAndAppendsThroughOneCostsLess) {
+  for (const BrokerId broker : {1, 2, 3}) start(broker, Appends::kThroughTheFirst);
+  run_for(seconds(30));
+  expect_little(10, 80);
+}
+
+TEST_F(ObjectClusterTest, OneThatAppendsThroughOneCostsLessWheneverItsHeartbeatsCome) {
+  for (const BrokerId broker : {1, 2, 3}) {
+    start(broker, Appends::kThroughTheFirst);
+    run_for(seconds(7));
+  }
+  run_for(seconds(30));
+  expect_little(10, 85);
 }
 
 constexpr storage::StoreLatency kRemote{.put = {.p50 = milliseconds(100), .p99 = milliseconds(300)},
@@ -202,6 +247,48 @@ TEST_F(ObjectWritersTest, AReaderThatIsNearlyThereListsNothing) {
   EXPECT_EQ(store_.calls(StoreOperation::kList), lists);
 }
 
+// A broker that follows the log, and nothing has happened for so long that it looks every 4 s.
+class SilentReaderTest : public ObjectWritersTest {
+ protected:
+  SilentReaderTest() {
+    EXPECT_EQ(run(reader().tail()).value(), 0);
+    waiting_.spawn(context_.get_executor(), reader().wait_past(1, clock_.now() + seconds(60)));
+    run_for(seconds(20));
+  }
+  ~SilentReaderTest() override { run(waiting_.join()); }
+
+  // Another one appends in its place.
+  MonoTime hear_of_first() {
+    const MonoTime began = clock_.now();
+    EXPECT_EQ(run(logs_[0]->append(Slice::copy_of("heartbeat"), 0))->position, 1);
+    reader().heard_of(1, began);
+    return began;
+  }
+  ObjectLog& reader() { return *logs_[1]; }
+
+  TaskGroup waiting_;
+};
+
+TEST_F(SilentReaderTest, ToHearOfAnEntryIsALookAndNoSignOfOthers) {
+  const MonoTime began = hear_of_first();
+  const std::size_t gets = store_.calls(StoreOperation::kGet);
+  const auto gets_until = [&](Duration time) {
+    run_for(began + time - clock_.now());
+    return store_.calls(StoreOperation::kGet) - gets;
+  };
+  EXPECT_EQ(gets_until(milliseconds(3900)), 0U);
+  // The entry, and that nothing follows.
+  EXPECT_EQ(gets_until(seconds(7)), 2U);
+  EXPECT_EQ(gets_until(seconds(10)), 3U);
+}
+
+TEST_F(SilentReaderTest, WhatComesBehindAnEntryThatWasHeardOfIsSeenInTime) {
+  const MonoTime began = hear_of_first();
+  EXPECT_EQ(run(logs_[0]->append(Slice::copy_of("another's"), 1))->position, 2);
+  run(waiting_.join());
+  EXPECT_LE(clock_.now() - began, milliseconds(4600));
+}
+
 // As one broker asks another in the same network.
 class Neighbour final : public AppendCarrier {
  public:
@@ -251,6 +338,26 @@ TEST_F(SequencedWritersTest, EachAppendsForItselfWhenThatOneIsGone) {
   append_by_turns(100, milliseconds(333));
   EXPECT_LE(took_[took_.size() / 2], milliseconds(500));
   EXPECT_LE(took_.back(), seconds(4));
+}
+
+// A look before each group would find nothing, until somebody appends for itself.
+TEST_F(SequencedWritersTest, TheOneThatAppendsForAllLooksOnlyWhenItMetAnother) {
+  Position known = 0;
+  const auto gets_of_append = [&](MetadataLog& log) {
+    run_for(seconds(10));
+    const std::size_t gets = store_.calls(StoreOperation::kGet);
+    known = run(log.append(Slice::copy_of("entry"), known))->position;
+    return store_.calls(StoreOperation::kGet) - gets;
+  };
+  gets_of_append(*sequenced_[0]);
+  EXPECT_EQ(gets_of_append(*sequenced_[0]), 0U);
+  EXPECT_EQ(gets_of_append(*logs_[0]), 0U);
+  gets_of_append(*logs_[2]);
+  EXPECT_EQ(gets_of_append(*sequenced_[0]), 1U);  // what stands where it wrote in vain
+  const std::size_t puts = store_.calls(StoreOperation::kPut);
+  gets_of_append(*logs_[2]);
+  EXPECT_EQ(gets_of_append(*sequenced_[0]), 2U);
+  EXPECT_EQ(store_.calls(StoreOperation::kPut) - puts, 2U);
 }
 
 // Whose GETs take longer than its PUTs.

@@ -40,6 +40,7 @@ class Cable final : public MetadataLog {
     if (losing_) co_return fail(ErrorCode::kConflict, "others are faster");
     co_return co_await log_.append(std::move(entry), known);
   }
+  void heard_of(Position position, MonoTime began) override { log_.heard_of(position, began); }
   Task<Result<std::vector<LogEntry>>> read(Position after, ByteCount limit) override {
     WEIR_CO_CHECK(co_await pass());
     co_return co_await log_.read(after, limit);

@@ -72,7 +72,9 @@ void SequencedLog::carried(const Status& status) {
 
 Task<Result<Appended>> SequencedLog::hand_over(std::shared_ptr<const BrokerImage> to, Slice entry,
                                                Position known) {
+  const MonoTime began = clock_.now();
   auto appended = co_await carrier_.carry(*to, std::move(entry), known);
+  if (appended) below().heard_of(appended->position, began);
   carried(appended ? Status() : std::unexpected(appended.error()));
   co_return no_refusal(std::move(appended));
 }

@@ -17,6 +17,7 @@ class ForwardingLog : public MetadataLog {
   Task<Result<Appended>> append_for_another(Slice entry, Position known) override {
     return inner_->append_for_another(std::move(entry), known);
   }
+  void heard_of(Position position, MonoTime began) override { inner_->heard_of(position, began); }
   Task<Result<std::vector<LogEntry>>> read(Position after, ByteCount limit) override {
     return inner_->read(after, limit);
   }

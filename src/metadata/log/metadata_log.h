@@ -69,6 +69,13 @@ class MetadataLog {
   virtual Task<Result<Appended>> append_for_another(Slice entry, Position known) {
     return append(std::move(entry), known);
   }
+  // Another broker made an append of this one in its place, which stands at `position`; the call
+  // began at `began`. Whoever looks for the end may leave it at that for a while. Never needed for
+  // safety.
+  virtual void heard_of(Position position, MonoTime began) {
+    static_cast<void>(position);
+    static_cast<void>(began);
+  }
   // Entries after `after`, in order, together at most `limit` bytes and never fewer than one if
   // there is one. They may be fewer than there are: only an empty answer tells that `after` is the
   // end. kNotFound: trimmed, start from a snapshot.

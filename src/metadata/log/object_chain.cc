@@ -23,6 +23,8 @@ constexpr ByteCount kRecentBytes = 8_MiB;
 // So many groups are read one after the other before a list tells which others there are: a list
 // costs as much as twelve GETs, and most readers are behind by less.
 constexpr std::size_t kGroupsUnlisted = 4;
+// With those that are expected, so many are read that way.
+constexpr Position kGroupsExpected = 8;
 // And so many behind those of a list.
 constexpr std::size_t kGroupsListed = 16;
 // How often the end is looked for anew because the log was trimmed past it.
@@ -50,6 +52,7 @@ std::unexpected<Error> trimmed_meanwhile(Position position) {
 
 void ObjectChain::forget() {
   known_ = false;
+  expected_ = 0;
   recent_.clear();
   recent_bytes_ = 0;
 }
@@ -171,7 +174,11 @@ Task<Result<std::vector<Group>>> ObjectChain::peek() {
 // The groups from `first` on: all, or some of them when there may be `more`.
 Task<Result<std::vector<Group>>> ObjectChain::read_groups(Position first, Upto upto, bool& more) {
   std::vector<Group> groups;
-  const std::size_t most = upto == Upto::kNext ? 1 : kGroupsUnlisted;
+  std::size_t most = kGroupsUnlisted;
+  if (upto == Upto::kNext) {
+    const auto expected = std::clamp<Position>(expected_ - first + 1, 0, kGroupsExpected);
+    most = static_cast<std::size_t>(expected) + 1;
+  }
   WEIR_CO_TRY(more, co_await read_one_by_one(first, most, groups));
   if (!more || upto == Upto::kNext) co_return groups;
   WEIR_CO_CHECK(co_await read_listed(groups));

@@ -29,8 +29,11 @@ class ObjectChain {
     kEnd,
     kSome,  // some groups, if there are any; that nothing follows may be the answer of a log that
             // was trimmed past this end
-    kNext,  // as kSome, but at most one group
+    kNext,  // as kSome, but at most one group behind what is expected
   };
+  // Somebody who wrote it says that there is an entry at `position`: a hint.
+  void expect(Position position) { expected_ = std::max(expected_, position); }
+  [[nodiscard]] Position expected() const { return expected_; }
   // Reads what follows. The first call finds the end.
   Task<Status> advance(Upto upto);
   // The groups that follow, or some of them, which count only after check_mark() of the first.
@@ -69,6 +72,7 @@ class ObjectChain {
   bool known_ = false;  // where the end is
   Position tail_ = 0;
   Position trimmed_ = 0;
+  Position expected_ = 0;
   std::deque<object_log::Group> recent_;  // up to tail_, without a hole
   ByteCount recent_bytes_ = 0;
   // One task at a time moves the end, in the order of their calls: who looks all the time would

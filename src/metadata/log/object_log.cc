@@ -38,6 +38,8 @@ Task<Result<Appended>> ObjectLog::append_for_another(Slice entry, Position known
       [&] { return worker_->append(std::move(entry), known, Worker::Whose::kAnothers); });
 }
 
+void ObjectLog::heard_of(Position position, MonoTime began) { worker_->heard_of(position, began); }
+
 Task<Result<std::vector<LogEntry>>> ObjectLog::read(Position after, ByteCount limit) {
   WEIR_CO_CHECK(check_position(after));
   co_return co_await worker_->perform<Result<std::vector<LogEntry>>>(

@@ -1,8 +1,8 @@
 // The metadata log in the bucket itself: groups of entries are objects whose keys are positions,
 // each written on the condition that nothing is there. docs/formats/metadata-object.md has the
 // rules. For clusters that want to run nothing beside the bucket and write seldom: an append takes
-// a PUT and a HEAD, and a GET before them when the log was not looked at for 0.3 s, and brokers
-// that append at the same time take turns.
+// a PUT and a HEAD, and a GET before them when the log was not looked at for 0.3 s and others
+// append, too, and brokers that append at the same time take turns.
 //
 // All it does, it does on one serial executor, which must outlive the store. Appends that arrive
 // while a group is being written go together into the next one. The end of the log is looked for
@@ -41,6 +41,7 @@ class ObjectLog final : public MetadataLog {
 
   Task<Result<Appended>> append(Slice entry, Position known) override;
   Task<Result<Appended>> append_for_another(Slice entry, Position known) override;
+  void heard_of(Position position, MonoTime began) override;
   Task<Result<std::vector<LogEntry>>> read(Position after, ByteCount limit) override;
   Task<Result<Position>> tail() override;
   Task<void> wait_past(Position position, MonoTime deadline) override;

@@ -53,6 +53,9 @@ constexpr Duration kShortestPoll = milliseconds(100);
 constexpr Duration kLongestPoll = milliseconds(4000);
 // When looks are rarer, one entry is seldom followed by another at once.
 constexpr Duration kSilence = milliseconds(1000);
+// Of what a broker heard of, so much it reads later, with what else there is: its heartbeat and
+// those that came with it. Where there is more, others write, too.
+constexpr Position kFewHeard = 8;
 // Who looked longer ago looks before it writes: a GET costs a tenth of a PUT in vain. Who commits
 // in the usual interval does not.
 constexpr Duration kFresh = milliseconds(300);
@@ -161,7 +164,7 @@ Task<Status> ObjectLog::Worker::write_some(Pending& group) {
   const MonoTime started = clock_.now();
   for (int deleted = 0; deleted < kTries;) {
     if (unchecked.empty() && !chain_.known()) WEIR_CO_CHECK(co_await look(Upto::kEnd));
-    if (unchecked.empty() && clock_.now() - looked_ > kFresh) {
+    if (unchecked.empty() && clock_.now() - looked_ > kFresh && !writes_for_all()) {
       WEIR_CO_TRY(unchecked, co_await chain_.peek());
       looked_ = clock_.now();
       if (!unchecked.empty()) met_ = looked_;
@@ -200,6 +203,13 @@ Task<Status> ObjectLog::Worker::write_some(Pending& group) {
   }
   co_return fail(ErrorCode::kUnavailable,
                  "metadata log: the object store holds back what it says is there");
+}
+
+// Then a look before each group would find nothing. Who cannot reach this broker and appends for
+// itself is met, and shows itself with heartbeats from then on.
+bool ObjectLog::Worker::writes_for_all() const {
+  const MonoTime since = clock_.now() - kOthersShow;
+  return carried_ > since && met_ <= since;
 }
 
 Duration ObjectLog::Worker::rest_after(Duration group) const {
@@ -252,6 +262,13 @@ Task<void> ObjectLog::Worker::wait_past(Position position, MonoTime deadline) {
   --waiting_;
 }
 
+// The one that wrote the entry found nothing behind it then, as this broker would have.
+Task<void> ObjectLog::Worker::expect(Position position, MonoTime began) {
+  if (!chain_.known() || position - chain_.tail() > kFewHeard) co_return;
+  chain_.expect(position);
+  heard_ = std::max(heard_, began);
+}
+
 Task<Status> ObjectLog::Worker::look(ObjectChain::Upto upto) {
   const MonoTime now = clock_.now();
   const Position before = chain_.tail();
@@ -269,15 +286,16 @@ Task<void> ObjectLog::Worker::poll() {
       co_await somebody_waits_.wait();
       continue;
     }
-    // To write is to look, too.
-    const MonoTime due = std::max(tried, looked_) + delay;
+    // To write is to look, too, and so is to hear from the one that writes.
+    const MonoTime due = std::max({tried, looked_, heard_}) + delay;
     if (const MonoTime now = clock_.now(); now < due) {
       if (!co_await group_.sleep(clock_, due - now)) break;
       continue;
     }
     tried = clock_.now();
-    const Position before = chain_.tail();
     const bool silent = delay > kSilence;
+    // What this broker heard of is no sign that others write.
+    const Position before = silent ? std::max(chain_.tail(), chain_.expected()) : chain_.tail();
     const Status looked = co_await look(silent ? Upto::kNext : Upto::kSome);
     if (looked && chain_.tail() > before) {
       delay = std::max(delay / (silent ? 2 : 4), kShortestPoll);

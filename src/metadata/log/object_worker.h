@@ -49,6 +49,9 @@ class ObjectLog::Worker {
   Task<Result<Uuid>> cluster_id(Uuid proposal);
   // On any:
   Task<void> wait_past(Position position, MonoTime deadline);
+  void heard_of(Position position, MonoTime began) {
+    group_.spawn(executor_, expect(position, began));
+  }
   Task<void> stop();
 
  private:
@@ -75,6 +78,9 @@ class ObjectLog::Worker {
   Task<Result<std::vector<Position>>> numbers(std::string_view prefix);
   Task<Status> remove_all_but_last(std::string_view prefix);
   Task<Status> delete_trimmed();
+  Task<void> expect(Position position, MonoTime began);
+  // Whether all that append seem to do it through this broker.
+  [[nodiscard]] bool writes_for_all() const;
   Task<Status> look(ObjectChain::Upto upto);
   Task<void> poll();
 
@@ -98,6 +104,7 @@ class ObjectLog::Worker {
   MonoTime looked_;                           // when this end was the end
   MonoTime met_{-std::chrono::hours(1)};      // when another's group was met
   MonoTime carried_{-std::chrono::hours(1)};  // when another's entry was handed over
+  MonoTime heard_;                            // to when what was heard of tells the end
   MonoTime rest_until_;
 };
 
