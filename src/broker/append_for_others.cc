@@ -49,7 +49,7 @@ Task<AppendEntryResponse> append_for_others(std::shared_ptr<const metadata::Clus
   // Whoever saw the request on its way can send it once more.
   if (!metadata::counts_once(request.entry)) {
     co_return refusal(KafkaError::kBrokerNotAvailable,
-                      "only records of registered brokers are appended for others");
+                      "what begins a log, and what is no record, is not appended for others");
   }
   AppendEntryResponse response =
       answer_of(co_await log->append_for_another(request.entry, request.known));

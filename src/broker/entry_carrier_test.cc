@@ -58,8 +58,8 @@ class Peer final : public PeerChannel {
 class EntryCarrierTest : public testing::Test {
  protected:
   // A record of broker 2; its commands do not matter here.
-  static Slice record(std::string_view text, BrokerEpoch epoch = 3) {
-    return metadata::encode_record({.broker = 2, .epoch = epoch}, 0, as_bytes(text));
+  static Slice record(std::string_view text) {
+    return metadata::encode_record({.broker = 2, .epoch = 3}, 0, as_bytes(text));
   }
   Result<Appended> carry(std::string_view entry, metadata::Position known = 0) {
     return run_task(carrier_.carry(receiver_, record(entry), known));
@@ -138,16 +138,28 @@ TEST_F(EntryCarrierTest, ABrokerThatAppendsForNobodyOrInAnotherEpochRefuses) {
   EXPECT_EQ(entries(), 0);
 }
 
-// Such a request that is sent once more by somebody who saw it would replace the broker's process.
-TEST_F(EntryCarrierTest, RegistrationsAreNotAppendedForOthers) {
-  const Slice registration = record("", -1);
-  EXPECT_FALSE(carrier_.takes(registration));
+// Such a request may be sent once more by somebody who saw it.
+TEST_F(EntryCarrierTest, WhatDoesNotCountOnceIsNotAppendedForOthers) {
+  const std::vector<std::byte> creation =
+      metadata::encode_command(metadata::ClusterCreated{.cluster_id = {1, 2}}).value();
+  const Slice beginning = metadata::encode_record({.broker = 2}, 1, creation);
+  EXPECT_FALSE(carrier_.takes(beginning));
   EXPECT_TRUE(carrier_.takes(record("")));
-  auto carried = run_task(carrier_.carry(receiver_, registration, 0));
+  auto carried = run_task(carrier_.carry(receiver_, beginning, 0));
   ASSERT_FALSE(carried);
   EXPECT_EQ(carried.error().code, ErrorCode::kUnavailable);
   EXPECT_FALSE(carrier_.takes(Slice::copy_of("no record")));
   EXPECT_EQ(entries(), 0);
+}
+
+TEST_F(EntryCarrierTest, ARegistrationIsAppendedForTheBrokerThatHasNoEpochYet) {
+  const std::vector<std::byte> command =
+      metadata::encode_command(metadata::RegisterBroker{.broker_id = 2, .incarnation = {3, 4}})
+          .value();
+  const Slice registration = metadata::encode_record({.broker = 2}, 1, command);
+  EXPECT_TRUE(carrier_.takes(registration));
+  EXPECT_TRUE(run_task(carrier_.carry(receiver_, registration, 0)));
+  EXPECT_EQ(entries(), 1);
 }
 
 // The entry may stand: an append that failed there, or an answer that nobody can trust.

@@ -68,6 +68,11 @@ class ObjectClusterTest : public CoordinatorHarness {
 
   enum class Appends { kForItself, kThroughTheFirst };
   Node& start(BrokerId broker, Appends appends = Appends::kForItself) {
+    Node& node = launch(broker, appends);
+    EXPECT_TRUE(run(node->wait_registered()));
+    return node;
+  }
+  Node& launch(BrokerId broker, Appends appends) {
     Node& node = *(nodes_[broker] = std::make_unique<Node>(*this, broker));
     LogCoordinatorOptions options{.broker_id = broker};
     options.endpoints = {{"PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT"}};
@@ -80,8 +85,10 @@ class ObjectClusterTest : public CoordinatorHarness {
       node->add_listener(*node.watch);
     }
     node->start();
-    EXPECT_TRUE(run(node->wait_registered()));
     return node;
+  }
+  Task<void> write_all_the_time(LogCoordinator& coordinator) {
+    while (!has_ended_) EXPECT_TRUE(co_await coordinator.submit(Heartbeat{}));
   }
   static std::vector<BrokerId> live(const LogCoordinator& coordinator) {
     std::vector<BrokerId> ids;
@@ -122,6 +129,7 @@ class ObjectClusterTest : public CoordinatorHarness {
   storage::DelayedStore memory_{std::make_unique<storage::MemoryStore>(clock_), clock_, kLatency,
                                 Rng(7)};
   Neighbours neighbours_{*this};
+  bool has_ended_ = false;
   std::map<BrokerId, std::unique_ptr<Node>> nodes_;
 };
 
@@ -145,6 +153,27 @@ TEST_F(ObjectClusterTest, OneThatAppendsThroughOneCostsLessWheneverItsHeartbeats
   }
   run_for(seconds(30));
   expect_little(10, 85);
+}
+
+// It loses every race with the one that appends for all, and is not among them yet.
+TEST_F(ObjectClusterTest, ABrokerIsRegisteredWhereOthersWriteAllTheTime) {
+  TaskGroup writing;
+  for (const BrokerId broker : {1, 2}) {
+    Node& node = start(broker, Appends::kThroughTheFirst);
+    writing.spawn(context_.get_executor(), write_all_the_time(*node.coordinator));
+  }
+  run_for(seconds(10));
+  Node& late = launch(3, Appends::kThroughTheFirst);
+  late.store.set_plan([](const storage::StoreCall& call) {
+    storage::StoreFault fault;
+    if (call.operation == StoreOperation::kPut) fault.delay = milliseconds(150);
+    return fault;
+  });
+  const MonoTime began = clock_.now();
+  run_until([&] { return late->broker_epoch() >= 0 || clock_.now() - began > seconds(20); });
+  EXPECT_LE(clock_.now() - began, seconds(5));
+  has_ended_ = true;
+  run(writing.join());
 }
 
 constexpr storage::StoreLatency kRemote{.put = {.p50 = milliseconds(100), .p99 = milliseconds(300)},

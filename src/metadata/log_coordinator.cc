@@ -131,10 +131,7 @@ Task<Status> LogCoordinator::replay_to_tail() {
 }
 
 Task<Status> LogCoordinator::register_once() {
-  constexpr std::size_t kRemembered = 100;
   const Uuid incarnation = Uuid::from_random(incarnation_rng_.next(), incarnation_rng_.next());
-  incarnations_.push_back(incarnation);
-  if (incarnations_.size() > kRemembered) incarnations_.pop_front();
   // Nothing is written to a log of another history, its name least of all.
   WEIR_CO_CHECK(co_await replayer_.resolve_doubt());
   WEIR_CO_TRY(Uuid cluster_id,
@@ -181,8 +178,7 @@ Task<Status> LogCoordinator::register_once() {
 }
 
 bool LogCoordinator::is_replaced() const {
-  const Uuid& current = replayer_.state().tables().brokers.at(options_.broker_id).image.incarnation;
-  return std::ranges::find(incarnations_, current) == incarnations_.end();
+  return replayer_.state().tables().brokers.at(options_.broker_id).image.epoch != epoch_;
 }
 
 std::optional<Error> LogCoordinator::lost_registration() const {
@@ -192,10 +188,6 @@ std::optional<Error> LogCoordinator::lost_registration() const {
         ErrorCode::kFenced,
         fmt::format("another process registered with node.id {}: every broker needs its own",
                     options_.broker_id)};
-  }
-  if (own.image.epoch != epoch_) {
-    return Error{ErrorCode::kFenced,
-                 fmt::format("a registration of before ended broker epoch {}", epoch_.load())};
   }
   if (own.fenced) {
     return Error{ErrorCode::kFenced,

@@ -17,7 +17,6 @@
 #include "metadata/state/stat.h"
 #include "runtime/task_group.h"
 
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -114,7 +113,8 @@ class LogCoordinator final : public Coordinator {
   Task<Status> replay_to_tail();
   Task<Status> register_once();
   void after_apply();
-  // The registration of this broker id is by another process.
+  // Another process has registered this broker id: an own registration of before that comes late
+  // has no effect.
   [[nodiscard]] bool is_replaced() const;
   [[nodiscard]] std::optional<Error> lost_registration() const;
   void end_epoch(const Error& reason);
@@ -133,9 +133,6 @@ class LogCoordinator final : public Coordinator {
   ClockWatch clock_watch_;
   std::optional<CoordinatorMetrics> metrics_;
   TaskGroup group_;
-  // Of this process's registrations, the latest last: an older one whose outcome was unknown may
-  // come to stand in the log late.
-  std::deque<Uuid> incarnations_;
   bool leaving_ = false;
   std::atomic<bool> hurried_ = false;
   std::atomic<BrokerEpoch> epoch_ = -1;

@@ -8,7 +8,8 @@
 namespace weir::metadata {
 namespace {
 
-// A larger entry fills a group by itself; to send it to another broker first would gain nothing.
+// A larger entry fills a group by itself; to send it to another broker first would gain nothing,
+// unless this one loses every race.
 constexpr ByteCount kCarriedMax = 1_MiB;
 
 // After an append that was not handed over, and after one whose outcome is unknown: that one held
@@ -81,8 +82,9 @@ Task<Result<Appended>> SequencedLog::hand_over(std::shared_ptr<const BrokerImage
 
 Task<Result<Appended>> SequencedLog::append(Slice entry, Position known) {
   WEIR_CO_CHECK(check_append(entry, known));
-  const bool is_carried = entry.size() <= kCarriedMax && carrier_.takes(entry);
-  const auto first = is_carried ? sequencer(Resting::kCounts) : nullptr;
+  const bool is_taken = carrier_.takes(entry);
+  const auto first =
+      is_taken && entry.size() <= kCarriedMax ? sequencer(Resting::kCounts) : nullptr;
   if (first) {
     auto appended = co_await hand_over(first, entry, known);
     if (appended || appended.error().code != ErrorCode::kUnavailable) co_return appended;
@@ -92,7 +94,7 @@ Task<Result<Appended>> SequencedLog::append(Slice entry, Position known) {
   if (appended || appended.error().code != ErrorCode::kConflict) co_return appended;
   // Others were faster all the time: whoever writes for all is well, and this broker alone would
   // go on losing.
-  auto to = is_carried ? sequencer(Resting::kDoesNot) : nullptr;
+  auto to = is_taken ? sequencer(Resting::kDoesNot) : nullptr;
   if (!to) co_return appended;
   co_return co_await hand_over(std::move(to), std::move(entry), known);
 }

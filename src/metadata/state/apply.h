@@ -27,7 +27,8 @@ struct Changes {
 struct ApplyContext {
   Position position = 0;
   TimestampMs now = 0;   // the state's time, as of the record
-  BrokerId broker = -1;  // who wrote the record
+  BrokerId broker = -1;  // who wrote the record,
+  Position known = 0;    // and what that one had applied
   BrokerEpoch epoch = -1;
   bool want_results = true;  // false: lists of results may be left empty
   Changes& changes;

@@ -23,6 +23,8 @@ CommandResult apply(Tables& tables, ApplyContext& context, const RegisterBroker&
   if (broker.image.epoch >= 0 && broker.image.incarnation == command.incarnation) {
     return {.value = broker.image.epoch};
   }
+  // It was on its way while the broker registered anew: late, or repeated by who saw it.
+  if (broker.image.epoch > context.known) return {.error = KafkaError::kStaleBrokerEpoch};
   broker = {.image = {.id = command.broker_id,
                       .epoch = context.position,
                       .incarnation = command.incarnation,

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weir::metadata {
 namespace {
 
@@ -153,7 +155,12 @@ bool counts_once(const Slice& entry) {
   ByteReader in(entry.bytes());
   const std::uint8_t format = in.u8();
   const RecordHeader header = read_header(in);
-  return in.ok() && format == kFormat && header.epoch >= 0;
+  if (!in.ok() || format != kFormat) return false;
+  if (header.epoch >= 0) return true;
+  const auto record = decode_record(entry);
+  return record && std::ranges::all_of(record->commands, [](const Command& command) {
+           return std::holds_alternative<RegisterBroker>(command);
+         });
 }
 
 std::string_view command_name(const Command& command) {

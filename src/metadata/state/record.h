@@ -44,8 +44,8 @@ struct Record {
 [[nodiscard]] Result<Record> decode_record(const Slice& bytes);
 
 // Whether the entry has an effect once, however often it comes to stand in the log: that of a
-// registered broker, by (epoch, sequence). A registration that is repeated replaces the process
-// that has registered since. False for what this Weir does not understand.
+// registered broker, by (epoch, sequence), and a registration, by what its writer knew. False for
+// what begins a log, and for what this Weir does not understand.
 [[nodiscard]] bool counts_once(const Slice& entry);
 
 // {"position": …, "broker": …, "commands": [{"type": "TrimLogs", …}]}

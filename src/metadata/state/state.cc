@@ -74,6 +74,7 @@ Applied State::apply_record(const Record& record, Position position, BrokerEpoch
   ApplyContext context{.position = position,
                        .now = tables_.time,
                        .broker = header.broker,
+                       .known = header.known,
                        .epoch = header.epoch,
                        .want_results = want_results,
                        .changes = changes_};

@@ -52,6 +52,39 @@ TEST(State, TheSameIncarnationKeepsItsEpoch) {
   EXPECT_FALSE(log.readers.image()->brokers.contains(3));
 }
 
+// Late, or repeated by somebody who saw it: it would replace the process that is there now.
+TEST(State, ARegistrationWhoseWriterDidNotKnowTheLatestHasNoEffect) {
+  TestLog log;
+  RegisterBroker first{.broker_id = 3, .incarnation = Uuid{7, 7}};
+  ASSERT_TRUE(log.append_raw({.broker = 3}, {first}));
+  const LogEntry early = log.entries.back();
+  RegisterBroker second{.broker_id = 3, .incarnation = Uuid{8, 8}};
+  const BrokerEpoch epoch = log.append_raw({.broker = 3}, {second})->results.at(0).value;
+  const auto repeated = log.state.apply({log.state.position() + 1, early.bytes});
+  ASSERT_TRUE(repeated);
+  EXPECT_EQ(repeated->outcome, Outcome::kApplied);
+  EXPECT_EQ(repeated->results.at(0).error, KafkaError::kStaleBrokerEpoch);
+  const BrokerState& broker = log.state.tables().brokers.at(3);
+  EXPECT_EQ(broker.image.epoch, epoch);
+  EXPECT_EQ(broker.image.incarnation, second.incarnation);
+  // Nor after the latest was fenced.
+  log.apply(FenceBroker{.broker_id = 3, .epoch = epoch});
+  ASSERT_TRUE(log.state.apply({log.state.position() + 1, early.bytes}));
+  EXPECT_TRUE(log.state.tables().brokers.at(3).fenced);
+}
+
+TEST(State, WhatCountsOnceIsOfARegisteredBrokerOrARegistration) {
+  TestLog log;
+  EXPECT_FALSE(counts_once(log.entries.front().bytes));  // creates the cluster
+  EXPECT_TRUE(counts_once(log.entries.back().bytes));    // registers broker 1
+  ASSERT_TRUE(log.append_raw({.broker = 2}, {RegisterBroker{.broker_id = 2},
+                                             SetFeatureLevel{.feature = "other", .level = 2}}));
+  EXPECT_FALSE(counts_once(log.entries.back().bytes));
+  log.apply(SetFeatureLevel{.feature = "other", .level = 3});
+  EXPECT_TRUE(counts_once(log.entries.back().bytes));
+  EXPECT_FALSE(counts_once(Slice::copy_of("no record")));
+}
+
 TEST(State, EveryChangeOfTheLiveBrokersIsCounted) {
   State empty;
   EXPECT_EQ(empty.tables().membership, -1);
