@@ -4,8 +4,10 @@ import hashlib
 import hmac
 import os
 import pathlib
+import re
 import subprocess
 import time
+import urllib.parse
 import urllib.request
 import uuid
 
@@ -118,21 +120,33 @@ class RadosGateway:
         return self
 
     def create_bucket(self, name):
-        """A PUT signed as AWS Signature Version 4 has it."""
+        self.ask("PUT", name)
+
+    def keys(self, bucket, prefix):
+        """Up to a thousand of them."""
+        listed = self.ask("GET", bucket, f"list-type=2&prefix={urllib.parse.quote(prefix, safe='')}")
+        return re.findall("<Key>([^<]*)</Key>", listed)
+
+    def remove(self, bucket, key):
+        self.ask("DELETE", f"{bucket}/{key}")
+
+    def ask(self, method, path, query=""):
+        """A request signed as AWS Signature Version 4 has it. The query's parts are in order. Returns the answer's text."""
         day, empty = time.strftime("%Y%m%d", time.gmtime()), hashlib.sha256(b"").hexdigest()
         scope, signed = f"{day}/us-east-1/s3/aws4_request", "host;x-amz-content-sha256;x-amz-date"
         headers = {"host": f"127.0.0.1:{self.port}", "x-amz-content-sha256": empty,
                    "x-amz-date": time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())}
         lines = "".join(f"{key}:{value}\n" for key, value in headers.items())
-        canonical = hashlib.sha256(f"PUT\n/{name}\n\n{lines}\n{signed}\n{empty}".encode()).hexdigest()
+        canonical = hashlib.sha256(f"{method}\n/{path}\n{query}\n{lines}\n{signed}\n{empty}".encode()).hexdigest()
         key = ("AWS4" + SECRET_KEY).encode()
         for part in scope.split("/"):
             key = hmac.digest(key, part.encode(), "sha256")
         text = f"AWS4-HMAC-SHA256\n{headers['x-amz-date']}\n{scope}\n{canonical}"
         headers["authorization"] = (f"AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope}, SignedHeaders={signed}, Signature="
                                     + hmac.digest(key, text.encode(), "sha256").hex())
-        request = urllib.request.Request(f"{self.endpoint}/{name}", method="PUT", headers=headers)
-        urllib.request.urlopen(request, timeout=60).close()
+        url = f"{self.endpoint}/{path}" + (f"?{query}" if query else "")
+        with urllib.request.urlopen(urllib.request.Request(url, method=method, headers=headers), timeout=60) as answer:
+            return answer.read().decode()
 
     def stop(self):
         for process in reversed(self.processes):

@@ -11,7 +11,7 @@ import s3_servers
 from load import Log, create_topic
 from process import free_port, wait_until
 from proxy import LOOPBACK, Proxy
-from weir import RealTest, Weir, program
+from weir import BINARY, RealTest, Weir, program
 from wire import batches, bodies, client
 
 BUCKET = "weir-test"
@@ -83,9 +83,9 @@ class S3Store(RealTest):
         cls.proxy = Proxy()
         cls.addClassCleanup(cls.proxy.stop)
 
-    def starting(self, name, url):
+    def starting(self, name, url, **settings):
         """A broker that is starting."""
-        broker = Weir(self.scratch / name, object_store_url=url)
+        broker = Weir(self.scratch / name, object_store_url=url, **settings)
         broker.environment = self.environment
         self.addCleanup(broker.kill)
         return broker.start(answers=False)
@@ -218,3 +218,30 @@ class S3Store(RealTest):
         broker.start()
         self.assertEqual(Log(broker.bootstrap, topic).compare(acknowledged), [])
         self.wait_not_ready(distrustful, "certificate verify failed")
+
+    def fsck(self, broker):
+        """(exit code, what it prints, a line each)"""
+        ran = subprocess.run([BINARY, "fsck", "--log", "object:", "--store", broker.settings["object.store.url"]],
+                             capture_output=True, text=True, env=self.environment, check=False)
+        return ran.returncode, (ran.stdout + ran.stderr).splitlines()
+
+    def test_7_what_fsck_finds(self):
+        """With the log in the bucket, too, beside a running broker."""
+        broker = self.starting("checked", self.url.format("checked"), metadata_log_url="object:", node_id=1)
+        self.wait_ready(broker)
+        topic = create_topic(broker.bootstrap, 1)
+        connection = client.Connection(broker.bootstrap)
+        objects = []
+        for number in range(3):
+            self.assertEqual(self.put(connection, topic, number), number)
+            new, = set(self.gateway.keys(BUCKET, "checked/data/")) - set(objects)
+            objects.append(new)
+        code, lines = self.fsck(broker)
+        self.assertEqual((code, len(lines)), (0, 1), lines)
+        self.assertIn("3 extents; 0 damaged", lines[0])
+        self.gateway.remove(BUCKET, objects[1])
+        code, lines = self.fsck(broker)
+        self.assertEqual(code, 3, lines)
+        self.assertIn("is missing", lines[0])
+        self.assertIn(objects[1].rsplit("/", 1)[1], lines[0])
+        self.assertTrue(lines[0].endswith(f"; lost: {topic}-0 offset 1"), lines[0])
