@@ -57,7 +57,10 @@ Task<void> Admin::ask_for_end() {
   auto end = co_await list_offset(link_, where, kLatest);
   if (!end) co_return;
   ends_[where] = *end;
-  parts_.history.tell([&](Checker& checker) { checker.on_latest(where, asked, *end); });
+  parts_.history.tell([&](Checker& checker) {
+    checker.on_latest(where, asked, *end);
+    checker.on_end_told(where, link_.answered(), *end);
+  });
 }
 
 // Up to any offset that is there, or was: an older one than the last must change nothing.

@@ -54,6 +54,11 @@ TEST(CheckersTest, AGoodHistoryOfRecordsHasNoViolations) {
               checker.on_bounds(told(2, 0, 1, 13, 14));  // another broker may be behind
               checker.on_latest(kHere, 1, 0);            // asked before it was acknowledged
               checker.on_latest(kHere, 2, 1);
+              checker.on_log_end(kHere, at(1), 3);
+              checker.on_log_end(kHere, at(3), 4);
+              checker.on_end_told(kHere, at(2), 3);
+              checker.on_end_told(kHere, at(3), 4);
+              checker.on_end_told(kTrimmed, at(3), 9);  // of which nothing is known
               checker.on_damage_told(kHere, 0, true);
               checker.on_divergence(1, "position 7", true);
             }),
@@ -219,6 +224,17 @@ TEST(CheckersTest, WhatIsWrongWithWhatIsToldOfPartitions) {
          c.on_bounds(told(1, 3, 9, 1, 2));
        },
        {"nothing is deleted unasked"}},
+      {[](Checker& c) {
+         c.on_log_end(kHere, at(1), 3);
+         c.on_log_end(kHere, at(3), 4);
+         c.on_end_told(kHere, at(2), 4);
+       },
+       {"no partition is told to end beyond the log"}},
+      {[](Checker& c) {
+         c.on_log_end(kHere, at(2), 1);
+         c.on_end_told(kHere, at(1), 1);
+       },
+       {"no partition is told to end beyond the log"}},
       {[](Checker& c) {
          c.on_acknowledged({kHere, 4, "p1-0-0-0", 7});
          c.on_read({kHere, 4, "p1-0-0-0"});

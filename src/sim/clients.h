@@ -111,7 +111,7 @@ class Reader {
     Offset next = 0;
     Offset high_watermark = -1;
   };
-  bool take(Link& link, Moment asked, std::int32_t topic,
+  bool take(Link& link, Moment asked, MonoTime answered, std::int32_t topic,
             const kafka::FetchResponse::Partition& partition);
   void take_records(const Where& where, const Slice& records);
   Task<void> seek_earliest(Link& link, Where where);

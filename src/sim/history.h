@@ -137,6 +137,10 @@ class Checker {
   virtual void on_damage_told(const Where&, Offset, bool /*is_possible*/) {}
   virtual void on_out_of_range(const Where&, Offset) {}
   virtual void on_bounds(const Bounds&) {}
+  // From that time on the partition ends there in the log.
+  virtual void on_log_end(const Where&, MonoTime, Offset) {}
+  // A broker answered at that time: the partition has all offsets before this one.
+  virtual void on_end_told(const Where&, MonoTime /*answered*/, Offset) {}
   // Records before the offset are about to be deleted.
   virtual void on_trim_asked(const Where&, Offset) {}
   // Who asked at that moment for the end of a partition was told the offset.

@@ -64,6 +64,7 @@ Task<Result<Slice>> Link::exchange(Slice frame) {
   connection->send(process->dispatcher(), std::move(frame), reply);
   auto answer = co_await reply.wait();
   timer->cancel();
+  const MonoTime answered = world_.now();
   world_.note("answer", answer ? answer->bytes() : as_bytes(answer.error().message));
   if (answer) {
     co_await client_.clock().sleep(draw_delay(rng_, weather_.faults.network));
@@ -76,6 +77,7 @@ Task<Result<Slice>> Link::exchange(Slice frame) {
     connection->close();
     if (connection_ == connection) connection_.reset();
   }
+  answered_ = answered;
   co_return answer;
 }
 

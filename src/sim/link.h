@@ -21,6 +21,8 @@ class Link {
   // The process that the latest connection goes to, as SimProcess::number().
   [[nodiscard]] std::uint64_t process() const { return process_number_; }
   [[nodiscard]] BrokerId broker() const { return node_->id(); }
+  // When the broker gave the answer that the latest call() returned; before it was on its way.
+  [[nodiscard]] MonoTime answered() const { return answered_; }
 
   // True: somebody listens.
   bool connect();
@@ -52,6 +54,7 @@ class Link {
   std::uint64_t connection_id_ = 0;
   std::uint64_t process_number_ = 0;
   MonoTime last_arrival_{};
+  MonoTime answered_{};
   std::int32_t correlation_ = 0;
 };
 

@@ -159,12 +159,17 @@ Task<void> Producer::send(Link& link, std::vector<Sending> batches) {
     for (const Sending& sending : batches) fail_with(sending, response.error().to_string());
     co_return;
   }
+  const MonoTime answered = link.answered();
   // What is not answered is sent again.
   for (const auto& topic : response->responses) {
     for (const auto& answer : topic.partition_responses) {
       const Where where{topic_number(topic.name), answer.index};
       const auto sending = std::ranges::find(batches, where, &Sending::where);
-      if (sending != batches.end()) see_answer(link.connection(), number, *sending, answer);
+      if (sending == batches.end()) continue;
+      see_answer(link.connection(), number, *sending, answer);
+      if (!sending->batch->acknowledged) continue;
+      const Offset end = answer.base_offset + sending->batch->count;
+      parts_.history.tell([&](Checker& checker) { checker.on_end_told(where, answered, end); });
     }
   }
 }

@@ -37,6 +37,7 @@ Task<bool> Reader::fetch(Link& link, std::vector<Where> partitions, std::int32_t
     session_.on_no_answer();
     co_return false;
   }
+  const MonoTime answered = link.answered();
   session_.on_answer(*response);
   if (response->error_code != KafkaError::kNone) co_return false;
   // In a session: of nothing is there anything new.
@@ -44,7 +45,7 @@ Task<bool> Reader::fetch(Link& link, std::vector<Where> partitions, std::int32_t
   bool good = true;
   for (const auto& topic : response->responses) {
     for (const auto& partition : topic.partitions)
-      good &= take(link, asked, topic_number(topic.topic), partition);
+      good &= take(link, asked, answered, topic_number(topic.topic), partition);
   }
   for (const Where& where : std::exchange(lost_, {})) co_await seek_earliest(link, where);
   co_return good;
@@ -70,7 +71,7 @@ Task<std::optional<Offset>> list_offset(Link& link, Where where, TimestampMs tim
   co_return answer.offset;
 }
 
-bool Reader::take(Link& link, Moment asked, std::int32_t topic,
+bool Reader::take(Link& link, Moment asked, MonoTime answered, std::int32_t topic,
                   const kafka::FetchResponse::Partition& partition) {
   const Where where{topic, partition.partition_index};
   Position& position = positions_[where];
@@ -106,6 +107,9 @@ bool Reader::take(Link& link, Moment asked, std::int32_t topic,
   parts_.history.tell([&](Checker& checker) { checker.on_bounds(bounds); });
   position.next = std::max(position.next, partition.log_start_offset);
   if (partition.records) take_records(where, partition.records->flatten());
+  const Offset end =
+      std::max({partition.high_watermark, partition.last_stable_offset, position.next});
+  parts_.history.tell([&](Checker& checker) { checker.on_end_told(where, answered, end); });
   return true;
 }
 

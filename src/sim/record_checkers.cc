@@ -233,6 +233,28 @@ class BoundsOnlyGrow final : public Checker {
   std::map<std::pair<std::uint64_t, Where>, std::map<Moment, Reached>> told_;
 };
 
+// Whatever a broker told of a partition's end stood in the log when it answered. A log of which
+// nothing is told is not looked at.
+class EndsAreInTheLog final : public Checker {
+ public:
+  const char* name() const override { return "no partition is told to end beyond the log"; }
+  void on_log_end(const Where& where, MonoTime when, Offset end) override {
+    ends_[where][when] = end;
+  }
+  void on_end_told(const Where& where, MonoTime answered, Offset end) override {
+    auto known = ends_.find(where);
+    if (known == ends_.end()) return;
+    auto after = known->second.upper_bound(answered);
+    const Offset real = after == known->second.begin() ? 0 : std::prev(after)->second;
+    if (end <= real) return;
+    violate(to_string(where), fmt::format("{} was told to end at {}, and ended at {} in the log",
+                                          to_string(where), end, real));
+  }
+
+ private:
+  std::map<Where, std::map<MonoTime, Offset>> ends_;
+};
+
 class NothingDeletedUnasked final : public Checker {
  public:
   const char* name() const override { return "nothing is deleted unasked"; }
@@ -284,6 +306,7 @@ void add_record_checkers(Checkers& all) {
   all.push_back(std::make_unique<WholeBatches>());
   all.push_back(std::make_unique<NoWrongErrors>());
   all.push_back(std::make_unique<BoundsOnlyGrow>());
+  all.push_back(std::make_unique<EndsAreInTheLog>());
   all.push_back(std::make_unique<NothingDeletedUnasked>());
   all.push_back(std::make_unique<LatestIsLatest>());
 }

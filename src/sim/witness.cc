@@ -44,6 +44,7 @@ Task<void> Witness::entry(metadata::LogEntry entry) {
   see_groups(*record, *applied);
   see_epochs(*record, *applied);
   if (applied->outcome != metadata::Applied::Outcome::kApplied) co_return;
+  tell_ends();
   for (std::size_t i = 0; i < record->commands.size(); ++i) {
     const auto* commit = std::get_if<metadata::CommitObject>(&record->commands[i]);
     const bool stands = applied->results[i].error == kafka::KafkaError::kNone;
@@ -118,6 +119,20 @@ void Witness::tell_of(const TopicId& topic, PartitionIndex partition,
   auto found = state_.tables().topics.topics().find(topic);
   if (found == state_.tables().topics.topics().end()) return;
   world_.tell(fmt::format("{}/{}", found->second.image->name, partition), text);
+}
+
+// Of the topics that clients check.
+void Witness::tell_ends() {
+  for (std::int32_t number : {kOrders, kEvents}) {
+    const metadata::TopicState* found = topic(number);
+    const std::size_t partitions = found == nullptr ? 0 : found->partitions.size();
+    for (std::size_t i = 0; i < partitions; ++i) {
+      const Where where{number, static_cast<PartitionIndex>(i)};
+      history_->tell([&](Checker& checker) {
+        checker.on_log_end(where, world_.now(), found->partitions[i].high_watermark());
+      });
+    }
+  }
 }
 
 Task<void> Witness::see_commit(const metadata::CommitObject& command) {
@@ -197,6 +212,7 @@ void Witness::begin_anew(metadata::Position tail, History& history) {
     see_groups(*record, *applied);
     see_epochs(*record, *applied);
   }
+  tell_ends();
   was_restored_ = true;
   looks_ = true;
 }

@@ -67,6 +67,7 @@ class Witness {
     bool was_committed = false;
   };
   Task<void> see_commit(const metadata::CommitObject& command);
+  void tell_ends();
   Task<void> read_extents();
   Task<void> look_for_left_objects();
   void tell_of_entry(const metadata::Record& record, const metadata::Applied& applied);
