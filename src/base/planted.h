@@ -53,6 +53,7 @@ enum class Bug : std::uint8_t {
   kSessionStandsStill,
   kOrphansStay,
   kOldInstanceCommits,
+  kAnsweredWithoutAcks,
 };
 
 struct PlantedBug {

@@ -1,6 +1,7 @@
 // Produce, in two steps: validate and stage, in the order of the connection's requests; then answer
 // when the batches are committed. Between the two the connection reads on, so that a producer's
 // requests overlap.
+#include "base/planted.h"
 #include "broker/apis.h"
 #include "broker/broker.h"
 #include "broker/configs.h"
@@ -157,7 +158,7 @@ Task<void> answer_when_done(Broker& broker, std::shared_ptr<ProduceCall> call,
     for (const auto& partition : topic.partition_responses)
       has_failed |= partition.error_code != KafkaError::kNone;
   }
-  if (call->acks != kNoAcks) {
+  if (call->acks != kNoAcks || planted(Bug::kAnsweredWithoutAcks)) {
     Answer answer = answer_with(call->context, call->response);
     if (!hold(broker, call->context, answer))
       answer = co_await hold_later(broker, call->context, std::move(answer));

@@ -45,10 +45,16 @@ TEST(CheckersTest, AGoodHistoryOfRecordsHasNoViolations) {
               checker.on_batch({.connection = 1, .number = 2, .where = kHere, .base_offset = 5});
               checker.on_batch({.connection = 1, .number = 1, .where = kHere, .base_offset = 3});
               checker.on_batch({.connection = 2, .number = 3, .where = kHere, .base_offset = 1});
+              checker.on_sent({.connection = 3, .number = 1, .where = kHere}, "s4-0-0-0");
+              checker.on_sent({.connection = 3, .number = 2, .where = kHere}, "s4-0-0-1");  // lost
+              checker.on_sent({.connection = 3, .number = 3, .where = kHere}, "s4-0-0-2");
               checker.on_read({kHere, 0, "i1-0-0-0"});
               checker.on_read({kHere, 1, "i1-0-0-1"});
               checker.on_read({kHere, 2, "p2-0-0-0"});
               checker.on_read({kHere, 3, "p2-0-0-0"});  // a plain producer's retry
+              checker.on_read({kHere, 4, "s4-0-0-0"});
+              checker.on_read({kHere, 4, "s4-0-0-0"});  // once more by another consumer
+              checker.on_read({kHere, 5, "s4-0-0-2"});
               checker.on_bounds(told(1, 0, 2, 10, 11));
               checker.on_bounds(told(1, 0, 1, 10, 12));  // was on its way with the other
               checker.on_bounds(told(2, 0, 1, 13, 14));  // another broker may be behind
@@ -173,7 +179,7 @@ TEST(CheckersTest, WhatIsWrongWithRecords) {
          c.on_read({kHere, 0, "i1-0-0-0"});
          c.on_read({kHere, 1, "i1-0-0-0"});
        },
-       {"no duplicates of idempotent producers", "in order per producer and partition"}},
+       {"no duplicates but by retries of plain producers", "in order per producer and partition"}},
       {[](Checker& c) {
          c.on_read({kHere, 0, "i1-0-0-1"});
          c.on_read({kHere, 1, "i1-0-0-0"});
@@ -189,6 +195,19 @@ TEST(CheckersTest, WhatIsWrongWithRecords) {
          c.on_batch({.connection = 1, .number = 2, .where = kHere, .base_offset = 3});
        },
        {"in the order of sending"}},
+      {[](Checker& c) {
+         c.on_sent({.connection = 1, .number = 1, .where = kHere}, "s1-0-0-0");
+         c.on_sent({.connection = 1, .number = 2, .where = kHere}, "s1-0-0-1");
+         c.on_read({kHere, 4, "s1-0-0-1"});
+         c.on_read({kHere, 5, "s1-0-0-0"});
+       },
+       {"in the order of sending"}},
+      {[](Checker& c) {
+         c.on_read({kHere, 4, "s1-0-0-0"});
+         c.on_read({kHere, 5, "s1-0-0-0"});
+       },
+       {"no duplicates but by retries of plain producers"}},
+      {[](Checker& c) { c.on_unasked_answer(1); }, {"what is sent with acks=0 is not answered"}},
       {[](Checker& c) { c.on_gap(kHere, 3, 5); }, {"no offset left out"}},
       {[](Checker& c) { c.on_broken_batch(kHere, 3); }, {"every batch is whole"}},
   });

@@ -27,11 +27,17 @@ struct ClientParts {
 Task<void> create_topic(ClientParts parts, std::string name, std::int32_t partitions,
                         Machine& machine, TaskGroup& group);
 
+enum class ProducerKind : std::uint8_t {
+  kIdempotent,
+  kPlain,   // what it sends again may stand twice
+  kSilent,  // acks=0: it sends everything once, and hears nothing of it
+};
+
 class Producer {
  public:
   // `records` for each partition; several batches of a partition are in flight at once. Chance
   // decides how it compresses, and whether a request holds batches of several partitions.
-  Producer(ClientParts parts, int number, bool idempotent, std::uint64_t records);
+  Producer(ClientParts parts, int number, ProducerKind kind, std::uint64_t records);
 
   void start();
   [[nodiscard]] bool done() const { return running_ == 0; }
@@ -59,11 +65,18 @@ class Producer {
     Where where;
     Batch* batch;
   };
+  struct Silent {
+    SentBatch batch;
+    std::string first;  // value
+  };
 
   Task<void> run();
   std::vector<std::vector<Where>> draw_connections();
   void fill(Line& line);
+  [[nodiscard]] bool has_more(const std::vector<Line>& lines) const;
   Task<void> run_connection(std::vector<Where> partitions);
+  Task<void> run_silent_connection(std::vector<Where> partitions);
+  Task<void> send_silently(Link& link, kafka::ProduceRequest request, std::vector<Silent> batches);
   Task<void> send(Link& link, std::vector<Sending> batches);
   [[nodiscard]] kafka::ProduceRequest request_of(const std::vector<Sending>& batches) const;
   void see_answer(std::uint64_t connection, std::uint64_t number, const Sending& sending,
@@ -76,7 +89,7 @@ class Producer {
 
   ClientParts parts_;
   const std::string name_;
-  const bool idempotent_;
+  const ProducerKind kind_;
   const std::uint64_t records_;
   Machine& machine_;
   Rng rng_;

@@ -45,7 +45,7 @@ struct Seen {
   Moment at = 0;
 };
 
-// A batch of a plain producer that was acknowledged when it was sent the first time.
+// A batch of a plain producer that was sent once, and is known to stand.
 struct SentBatch {
   std::uint64_t connection = 0;
   std::uint64_t number = 0;  // of what was sent on the connection
@@ -127,6 +127,10 @@ class Checker {
   // The producer was told that its record stands there.
   virtual void on_acknowledged(const Seen&) {}
   virtual void on_batch(const SentBatch&) {}
+  // It is sent once, with acks=0; nobody knows whether it will stand, and where.
+  virtual void on_sent(const SentBatch&, const std::string& /*first value*/) {}
+  // The broker answered such a request.
+  virtual void on_unasked_answer(BrokerId) {}
   // A consumer read the record.
   virtual void on_read(const Seen&) {}
   // A consumer that has read up to `expected` was given `offset` next.

@@ -43,10 +43,10 @@ bool Link::connect() {
   return connection_ != nullptr;
 }
 
-Task<Result<Slice>> Link::exchange(Slice frame) {
+Task<std::shared_ptr<ServerConnection>> Link::deliver(Slice frame, ServerConnection::Reply reply) {
   if (!connect()) {
     co_await client_.clock().sleep(draw_delay(rng_, weather_.faults.network));
-    co_return fail(ErrorCode::kUnavailable, "nobody listens");
+    co_return nullptr;
   }
   const std::shared_ptr<ServerConnection> connection = connection_;
   const std::shared_ptr<SimProcess> process = process_.lock();
@@ -56,16 +56,29 @@ Task<Result<Slice>> Link::exchange(Slice frame) {
   const bool breaks = happens(rng_, weather_.faults.network.refused / 4);
   co_await client_.clock().sleep(last_arrival_ - client_.clock().now());
   if (breaks || weather_.cut(broker).clients) connection->close();
-  ServerConnection::Reply reply;
+  world_.note("request", frame.bytes());
+  connection->send(process->dispatcher(), std::move(frame), reply);
+  co_return connection;
+}
+
+// Until the broker answers, or the patience is over.
+Task<Result<Slice>> Link::wait_for(ServerConnection::Reply reply) {
   auto timer = client_.clock().call_after(patience_, client_.executor(), [reply]() mutable {
     reply.set(fail(ErrorCode::kTimeout, "no answer in time"));
   });
-  world_.note("request", frame.bytes());
-  connection->send(process->dispatcher(), std::move(frame), reply);
   auto answer = co_await reply.wait();
   timer->cancel();
-  const MonoTime answered = world_.now();
   world_.note("answer", answer ? answer->bytes() : as_bytes(answer.error().message));
+  co_return answer;
+}
+
+Task<Result<Slice>> Link::exchange(Slice frame) {
+  const BrokerId broker = node_->id();
+  const ServerConnection::Reply reply;
+  const std::shared_ptr<ServerConnection> connection = co_await deliver(std::move(frame), reply);
+  if (!connection) co_return fail(ErrorCode::kUnavailable, "nobody listens");
+  auto answer = co_await wait_for(reply);
+  const MonoTime answered = world_.now();
   if (answer) {
     co_await client_.clock().sleep(draw_delay(rng_, weather_.faults.network));
     if (weather_.cut(broker).clients || happens(rng_, weather_.faults.network.lost / 2)) {
@@ -79,6 +92,18 @@ Task<Result<Slice>> Link::exchange(Slice frame) {
   }
   answered_ = answered;
   co_return answer;
+}
+
+Task<Result<bool>> Link::send_frame(Slice frame) {
+  const ServerConnection::Reply reply;
+  const std::shared_ptr<ServerConnection> connection = co_await deliver(std::move(frame), reply);
+  if (!connection) co_return fail(ErrorCode::kUnavailable, "nobody listens");
+  auto answer = co_await wait_for(reply);
+  if (answer) co_return !answer->empty();
+  // Nobody waits for this one: that it takes long is no trouble.
+  const bool is_broken = answer.error().code != ErrorCode::kTimeout;
+  if (is_broken && connection_ == connection) choose();
+  co_return std::unexpected(answer.error());
 }
 
 }  // namespace weir::sim

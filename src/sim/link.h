@@ -29,6 +29,14 @@ class Link {
   // A request's frame and its answer's, both without their size. Errors as of call().
   Task<Result<Slice>> exchange(Slice frame);
 
+  // A request that gets no answer; whether one came all the same. After an error, which is one of
+  // call(), the next request goes to another node.
+  template <typename Request>
+  Task<Result<bool>> send(const Request& request, std::int16_t version) {
+    WEIR_CO_TRY(Chain frame, kafka::request_frame(++correlation_, "sim", request, version));
+    co_return co_await send_frame(frame.flatten().sub(sizeof(std::int32_t)));
+  }
+
   // One request and its response. Errors: kTimeout (lost, or too slow), kUnavailable (no process,
   // or the connection broke). `outcome` of both is unknown.
   template <typename Response, typename Request>
@@ -41,6 +49,11 @@ class Link {
   }
 
  private:
+  // Returns when the frame has arrived, or null: nobody listens.
+  Task<std::shared_ptr<ServerConnection>> deliver(Slice frame, ServerConnection::Reply reply);
+  Task<Result<bool>> send_frame(Slice frame);
+  Task<Result<Slice>> wait_for(ServerConnection::Reply reply);
+
   World& world_;
   Machine& client_;
   const Weather& weather_;

@@ -21,16 +21,26 @@ kafka::Codec draw_codec(Rng& rng) {
   return rng.below(2) == 0 ? kafka::Codec::kNone : kCodecs[rng.below(kCodecs.size())];
 }
 
+std::int16_t draw_acks(Rng& rng, ProducerKind kind) {
+  if (kind == ProducerKind::kSilent) return 0;
+  return kind == ProducerKind::kPlain && rng.below(2) == 0 ? 1 : -1;
+}
+
+char letter_of(ProducerKind kind) {
+  if (kind == ProducerKind::kSilent) return 's';
+  return kind == ProducerKind::kPlain ? 'p' : 'i';
+}
+
 }  // namespace
 
-Producer::Producer(ClientParts parts, int number, bool idempotent, std::uint64_t records)
+Producer::Producer(ClientParts parts, int number, ProducerKind kind, std::uint64_t records)
     : parts_(std::move(parts)),
-      name_(fmt::format("{}{}", idempotent ? 'i' : 'p', number)),
-      idempotent_(idempotent),
+      name_(fmt::format("{}{}", letter_of(kind), number)),
+      kind_(kind),
       records_(records),
       machine_(parts_.world.add_machine()),
       rng_(parts_.world.fork()),
-      acks_(!idempotent && rng_.below(2) == 0 ? 1 : -1),
+      acks_(draw_acks(rng_, kind)),
       codec_(draw_codec(rng_)) {}
 
 std::string Producer::value(const Where& where, std::uint64_t number) const {
@@ -44,10 +54,12 @@ void Producer::start() {
 
 Task<void> Producer::run() {
   Link link(parts_.world, machine_, parts_.weather, parts_.nodes);
-  if (idempotent_) co_await get_producer_id(link);
+  if (kind_ == ProducerKind::kIdempotent) co_await get_producer_id(link);
   for (const std::vector<Where>& together : draw_connections()) {
     ++running_;
-    group_.spawn(machine_.executor(), run_connection(together));
+    group_.spawn(machine_.executor(), kind_ == ProducerKind::kSilent
+                                          ? run_silent_connection(together)
+                                          : run_connection(together));
   }
   --running_;
 }
@@ -91,6 +103,11 @@ void Producer::fill(Line& line) {
   }
 }
 
+bool Producer::has_more(const std::vector<Line>& lines) const {
+  return !std::ranges::all_of(
+      lines, [this](const Line& line) { return line.next == records_ && line.window.empty(); });
+}
+
 // A window of batches of each partition is sent without waiting: the first ones in one request,
 // then the second ones, and so on. What was not acknowledged is sent again, from the first on and
 // in order, as clients do.
@@ -98,10 +115,7 @@ Task<void> Producer::run_connection(std::vector<Where> partitions) {
   Link link(parts_.world, machine_, parts_.weather, parts_.nodes);
   std::vector<Line> lines;
   for (const Where& where : partitions) lines.push_back({.where = where, .window = {}});
-  const auto is_done = [this](const Line& line) {
-    return line.next == records_ && line.window.empty();
-  };
-  while (!group_.stopping() && !std::ranges::all_of(lines, is_done)) {
+  while (!group_.stopping() && has_more(lines)) {
     for (Line& line : lines) fill(line);
     TaskGroup sending;
     for (std::size_t i = 0; i < kInFlight; ++i) {
@@ -123,13 +137,62 @@ Task<void> Producer::run_connection(std::vector<Where> partitions) {
   --running_;
 }
 
+// The same, but for what comes of it.
+Task<void> Producer::run_silent_connection(std::vector<Where> partitions) {
+  Link link(parts_.world, machine_, parts_.weather, parts_.nodes);
+  std::vector<Line> lines;
+  for (const Where& where : partitions) lines.push_back({.where = where, .window = {}});
+  TaskGroup sending;
+  while (!group_.stopping() && has_more(lines)) {
+    for (Line& line : lines) fill(line);
+    for (std::size_t i = 0; i < kInFlight; ++i) {
+      std::vector<Sending> batches;
+      std::vector<Silent> silent;
+      for (Line& line : lines) {
+        if (i >= line.window.size()) continue;
+        batches.push_back({line.where, &line.window[i]});
+        silent.push_back(
+            {.batch = {.where = line.where}, .first = value(line.where, line.window[i].first)});
+      }
+      if (batches.empty()) continue;
+      sending.spawn(machine_.executor(),
+                    send_silently(link, request_of(batches), std::move(silent)));
+    }
+    for (Line& line : lines) line.window.clear();
+    co_await group_.sleep(machine_.clock(), milliseconds(rng_.below(1000)));
+  }
+  co_await sending.join();
+  --running_;
+}
+
+Task<void> Producer::send_silently(Link& link, kafka::ProduceRequest request,
+                                   std::vector<Silent> batches) {
+  if (!link.connect()) {
+    link.choose();
+    co_return;
+  }
+  const std::uint64_t number = ++sent_;
+  for (Silent& one : batches) {
+    one.batch.connection = link.connection();
+    one.batch.number = number;
+    parts_.world.tell(to_string(one.batch.where),
+                      [&] { return one.first + " is sent with acks=0"; });
+    parts_.history.tell([&](Checker& checker) { checker.on_sent(one.batch, one.first); });
+  }
+  const BrokerId broker = link.broker();
+  const auto answered = co_await link.send(request, 9);
+  if (!answered || !*answered) co_return;
+  parts_.history.tell([&](Checker& checker) { checker.on_unasked_answer(broker); });
+}
+
 Slice Producer::encode(const Where& where, const Batch& batch) const {
-  kafka::RecordBatchBuilder builder(
-      {.compression = {.codec = codec_, .level = {}},
-       .producer_id = id_,
-       .producer_epoch = epoch_,
-       .base_sequence = idempotent_ ? static_cast<std::int32_t>(batch.first) : -1,
-       .log_append_time = {}});
+  kafka::RecordBatchBuilder builder({.compression = {.codec = codec_, .level = {}},
+                                     .producer_id = id_,
+                                     .producer_epoch = epoch_,
+                                     .base_sequence = kind_ == ProducerKind::kIdempotent
+                                                          ? static_cast<std::int32_t>(batch.first)
+                                                          : -1,
+                                     .log_append_time = {}});
   for (std::int32_t i = 0; i < batch.count; ++i) {
     const std::string text = value(where, batch.first + static_cast<std::uint64_t>(i));
     builder.append(machine_.clock().wall_ms(), std::nullopt, as_bytes(text));
@@ -184,7 +247,7 @@ void Producer::see_answer(std::uint64_t connection, std::uint64_t number, const 
   sending.batch->acknowledged = true;
   acknowledge(sending.where, *sending.batch, answer.base_offset);
   // Only what went over one connection has an order that a plain producer can rely on.
-  if (idempotent_ || sending.batch->attempts > 1) return;
+  if (kind_ == ProducerKind::kIdempotent || sending.batch->attempts > 1) return;
   const SentBatch sent{.connection = connection,
                        .number = number,
                        .where = sending.where,

@@ -11,7 +11,7 @@ namespace {
 using Values = std::map<Where, std::unordered_map<Offset, std::string>>;
 
 // The value's parts: "i3-0-1-17" is record 17 for partition 1 of topic 0 of the idempotent producer
-// 3, "p…" of a plain one.
+// 3, "p…" of a plain one, "s…" of one with acks=0.
 struct Origin {
   std::string stream;  // producer, topic and partition
   std::uint64_t number = 0;
@@ -75,11 +75,12 @@ class OneValuePerOffset final : public Checker {
   Values values_;
 };
 
+// Of idempotent producers, and of what is sent with acks=0, and never again.
 class NoDuplicates final : public Checker {
  public:
-  const char* name() const override { return "no duplicates of idempotent producers"; }
+  const char* name() const override { return "no duplicates but by retries of plain producers"; }
   void on_read(const Seen& record) override {
-    if (!record.value.starts_with('i')) return;
+    if (record.value.starts_with('p')) return;
     auto [found, is_new] = offsets_.try_emplace(record.value, record.offset);
     if (is_new || found->second == record.offset) return;
     violate(to_string(record.where),
@@ -156,9 +157,28 @@ class SentInOrder final : public Checker {
     }
     sent[batch.number] = batch.base_offset;
   }
+  void on_sent(const SentBatch& batch, const std::string& first) override {
+    unseen_[first] = batch;
+  }
+  void on_read(const Seen& record) override {
+    auto seen = unseen_.extract(record.value);
+    if (seen.empty()) return;
+    seen.mapped().base_offset = record.offset;
+    on_batch(seen.mapped());
+  }
 
  private:
+  std::unordered_map<std::string, SentBatch> unseen_;  // by their first values
   std::map<std::pair<std::uint64_t, Where>, std::map<std::uint64_t, Offset>> sent_;
+};
+
+class SilenceIsKept final : public Checker {
+ public:
+  const char* name() const override { return "what is sent with acks=0 is not answered"; }
+  void on_unasked_answer(BrokerId broker) override {
+    violate(fmt::format("broker {}", broker),
+            fmt::format("broker {} answers a request with acks=0", broker));
+  }
 };
 
 class DenseOffsets final : public Checker {
@@ -302,6 +322,7 @@ void add_record_checkers(Checkers& all) {
   all.push_back(std::make_unique<NoDuplicates>());
   all.push_back(std::make_unique<InOrder>());
   all.push_back(std::make_unique<SentInOrder>());
+  all.push_back(std::make_unique<SilenceIsKept>());
   all.push_back(std::make_unique<DenseOffsets>());
   all.push_back(std::make_unique<WholeBatches>());
   all.push_back(std::make_unique<NoWrongErrors>());

@@ -51,7 +51,8 @@ void ClusterRun::start_lost_clients() {
                     .partitions = parts_.partitions};
   constexpr std::uint64_t kRecords = 10'000;
   for (int i = 0; i < 2; ++i) {
-    producers_.push_back(std::make_unique<Producer>(parts, kLostProducer + i, false, kRecords));
+    producers_.push_back(
+        std::make_unique<Producer>(parts, kLostProducer + i, ProducerKind::kPlain, kRecords));
     producers_.back()->start();
     consumers_.push_back(std::make_unique<Consumer>(parts, kLostProducer + i));
     consumers_.back()->start();
@@ -117,8 +118,8 @@ void ClusterRun::work_on() {
                     .history = *after_,
                     .partitions = partitions_of(parts_.partitions, kOrders)};
   constexpr std::uint64_t kRecords = 20;
-  Producer& producer =
-      *producers_.emplace_back(std::make_unique<Producer>(parts, kLaterProducer, true, kRecords));
+  Producer& producer = *producers_.emplace_back(
+      std::make_unique<Producer>(parts, kLaterProducer, ProducerKind::kIdempotent, kRecords));
   producer.start();
   const auto report = [&](const std::string& what) {
     after_->tell([&](Checker& checker) { checker.on_stuck("orders/0", what); });

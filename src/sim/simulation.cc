@@ -84,10 +84,13 @@ bool ClusterRun::begin() {
 void ClusterRun::add_clients() {
   const auto records = static_cast<std::uint64_t>(options_.seconds) * kRecordsPerSecond;
   int number = 0;
-  for (int i = 0; i < options_.idempotent_producers + options_.plain_producers; ++i) {
-    producers_.push_back(
-        std::make_unique<Producer>(parts_, number++, i < options_.idempotent_producers, records));
-  }
+  const auto add_producers = [&](int count, ProducerKind kind) {
+    for (int i = 0; i < count; ++i)
+      producers_.push_back(std::make_unique<Producer>(parts_, number++, kind, records));
+  };
+  add_producers(options_.idempotent_producers, ProducerKind::kIdempotent);
+  add_producers(options_.plain_producers, ProducerKind::kPlain);
+  add_producers(options_.silent_producers, ProducerKind::kSilent);
   for (int i = 0; i < options_.consumers; ++i) {
     consumers_.push_back(std::make_unique<Consumer>(parts_, i));
   }

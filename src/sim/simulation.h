@@ -13,9 +13,10 @@ namespace weir::sim {
 struct SimulationOptions {
   std::uint64_t seed = 1;
   int brokers = 3;
-  // Twenty clients.
+  // Twenty-one clients.
   int idempotent_producers = 5;
   int plain_producers = 2;
+  int silent_producers = 1;  // with acks=0
   int consumers = 3;
   int groups = 2;
   int members = 4;  // of each group

@@ -44,7 +44,7 @@ TEST(SimulationTest, ToTraceChangesNothing) {
 TEST(SimulationTest, ClientsGetTheirWorkDone) {
   const SimulationResult result = simulate(options_of(1, 10));
   EXPECT_TRUE(result.violations.empty());
-  // Seven producers, two topics of three partitions, eight records a second each.
+  // Seven producers that hear of it, two topics of three partitions, eight records a second each.
   EXPECT_EQ(result.acknowledged, 7U * 2 * 3 * 8 * 10);
   EXPECT_GE(result.read, result.acknowledged);
   EXPECT_GT(result.rebalances, 0U);
