@@ -46,6 +46,7 @@ class ClusterRun {
   void add_groups();
   void spoil();
   // judgement.cc
+  void calm_weather();
   void heal();
   void restart_failed();
   void wake_waiting_fetches();
@@ -58,7 +59,13 @@ class ClusterRun {
   void restore_log();
   void start_lost_clients();
   void stop_lost_clients();
+  void begin_storm();
+  void end_storm();
   void put_back(metadata::MemoryLog::Image backup, metadata::Position tail);
+  // `is_helped`: what looks after processes starts those anew that cannot do so themselves.
+  void wait_until_noticed(bool is_helped);
+  Task<void> look_who_noticed();
+  void report_unnoticed();
   void work_on();
   Task<void> compare_brokers();
   // False: something of it runs on, so that nothing may be destroyed.
@@ -90,6 +97,7 @@ class ClusterRun {
   TaskGroup creating_;
   TaskGroup watching_;
   TaskGroup judging_;
+  TaskGroup noticing_;
   ClientParts parts_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
   std::optional<SnapshotCare> snapshots_;  // none: the log is in the store
@@ -103,6 +111,8 @@ class ClusterRun {
   std::optional<Probe> probe_;
   std::optional<History> lost_;   // by clients, of entries that the log loses; not judged
   std::optional<History> after_;  // the log went back
+  // Processes that have seen what is lost, and are not known to have noticed.
+  std::map<BrokerId, std::weak_ptr<SimProcess>> ahead_;
   bool has_ended_ = false;
 };
 

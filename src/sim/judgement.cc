@@ -43,13 +43,17 @@ void ClusterRun::restart_failed() {
   }
 }
 
-void ClusterRun::heal() {
+void ClusterRun::calm_weather() {
   weather_ = {.faults = no_faults(),
               .cuts = {},
               .had_damage = weather_.had_damage,
               .had_far_clocks = weather_.had_far_clocks,
               .had_faults = weather_.had_faults};
   for (auto& node : nodes_) node->machine().resume();
+}
+
+void ClusterRun::heal() {
+  calm_weather();
   MonoTime next_look = world_.now();
   for (auto& member : members_) member->calm_down();
   for (auto& admin : admins_) admin->stop();
@@ -178,7 +182,7 @@ bool ClusterRun::end() {
   for (auto& admin : admins_) admin->stop();
   const bool ended = wait_for(kHealing, [&] {
     const auto is_done = [](const auto& client) { return client->done(); };
-    return late_.running() + judging_.running() + watching_.running() == 0 &&
+    return late_.running() + judging_.running() + watching_.running() + noticing_.running() == 0 &&
            (!probe_ || probe_->done()) && std::ranges::all_of(consumers_, is_done) &&
            std::ranges::all_of(members_, is_done) && std::ranges::all_of(seldom_, is_done) &&
            std::ranges::all_of(admins_, is_done) &&

@@ -29,6 +29,8 @@ void ClusterRun::restore_log() {
   if (witness_.position() != tail) return;
   lost_.emplace(world_, settings_.witness.offsets_retention);
   start_lost_clients();
+  const bool is_stormy = rng_.below(2) == 0;
+  if (is_stormy) begin_storm();
   const Duration most = settings_.witness.delete_grace / 2;
   world_.run_until([] { return false; },
                    std::min<Duration>(
@@ -36,10 +38,39 @@ void ClusterRun::restore_log() {
   if (log_.image().snapshot.position == backup.snapshot.position && witness_.position() > tail) {
     put_back(std::move(backup), tail);
   }
+  if (is_stormy) end_storm();
+  if (after_) wait_until_noticed(is_stormy);
   stop_lost_clients();
   if (!after_) return;
+  if (is_stormy) {
+    // What was asked for in the storm is answered by then.
+    world_.run_until([] { return false; }, seconds(15));
+    weather_.had_faults = false;
+  }
   work_on();
   judge_objects();
+}
+
+// Faults of all kinds before and after the log goes back; the clocks stay right, and the snapshots
+// whole.
+void ClusterRun::begin_storm() {
+  weather_.faults = draw_faults(rng_);
+  weather_.faults.clock_jumps = {};
+  weather_.faults.far_clock_jumps = {};
+  const CallFaults& get = weather_.faults.get;
+  weather_.had_damage |= get.damaged > 0 || get.cut_short > 0;
+  weather_.had_faults = true;
+  spoiler_.emplace(world_, weather_, nature_, parts_.nodes, nullptr);
+  spoiler_->start();
+}
+
+void ClusterRun::end_storm() {
+  constexpr std::uint64_t kMostMs = 10'000;
+  if (after_)
+    world_.run_until([] { return false; }, std::chrono::milliseconds(rng_.below(kMostMs)));
+  spoiler_->stop();
+  wait_for(kHealing, [&] { return spoiler_->done(); });
+  calm_weather();
 }
 
 // They see what will be lost, and have to do with brokers that find out.
@@ -73,12 +104,10 @@ void ClusterRun::stop_lost_clients() {
   if (!ended) stuck("", "a client does not end after the log went back");
 }
 
-// Brokers that have seen what is lost notice, and come back by themselves.
 void ClusterRun::put_back(metadata::MemoryLog::Image backup, metadata::Position tail) {
-  std::map<BrokerId, std::weak_ptr<SimProcess>> ahead;
   for (auto& node : nodes_) {
     if (node->process() && node->process()->coordinator().applied() > tail)
-      ahead[node->id()] = node->process();
+      ahead_[node->id()] = node->process();
   }
   world_.tell("", [&] { return fmt::format("the log returns to position {}", tail); });
   after_.emplace(world_, settings_.witness.offsets_retention);
@@ -86,22 +115,50 @@ void ClusterRun::put_back(metadata::MemoryLog::Image backup, metadata::Position 
   log_.restore(std::move(backup));
   // One that starts anew takes the log as it is, and appends other entries to it.
   if (options_.brokers > 1 && rng_.below(2) == 0) {
-    ahead.erase(nodes_.front()->id());
+    ahead_.erase(nodes_.front()->id());
     nodes_.front()->kill();
     nodes_.front()->start();
   }
-  const auto has_noticed = [&](const auto& node) {
-    auto old = ahead.find(node->id());
-    return old == ahead.end() || node->process() != old->second.lock();
-  };
-  const bool is_well = wait_for(
-      kHealing, [&] { return std::ranges::all_of(nodes_, has_noticed) && are_nodes_ready(); });
-  if (is_well) return;
-  for (auto& node : nodes_) {
-    if (!has_noticed(node))
-      after_->tell([&](Checker& checker) { checker.on_restore_unnoticed(node->id()); });
-  }
+}
+
+// Brokers that have seen what is lost notice, and come back by themselves.
+void ClusterRun::wait_until_noticed(bool is_helped) {
+  noticing_.spawn(nature_.executor(), look_who_noticed());
+  MonoTime next_look = world_.now();
+  const bool is_well = wait_for(kHealing, [&] {
+    if (is_helped && world_.now() >= next_look) {
+      restart_failed();
+      next_look = world_.now() + seconds(1);
+    }
+    return ahead_.empty() && are_nodes_ready();
+  });
+  noticing_.stop();
+  wait_for(kHealing, [&] { return noticing_.running() == 0; });
+  if (!is_well) report_unnoticed();
+}
+
+// Another process runs in its place; or it has the state of the log as it is, as one that was cut
+// off until it had to load a snapshot of the new history.
+Task<void> ClusterRun::look_who_noticed() {
+  do {
+    for (auto& node : nodes_) {
+      const auto old = ahead_.find(node->id());
+      const auto process = node->process();
+      if (old == ahead_.end() || !process) continue;
+      bool has_noticed = process != old->second.lock();
+      if (!has_noticed && process->ready()) {
+        const auto stat = co_await process->coordinator().stat();
+        has_noticed =
+            stat.position == witness_.position() && stat.state_hash == witness_.state().hash();
+      }
+      if (has_noticed) ahead_.erase(node->id());
+    }
+  } while (co_await noticing_.sleep(nature_.clock(), std::chrono::milliseconds(100)));
+}
+
+void ClusterRun::report_unnoticed() {
   after_->tell([&](Checker& checker) {
+    for (const auto& [broker, process] : ahead_) checker.on_restore_unnoticed(broker);
     for (auto& node : nodes_) {
       if (node->process() && node->process()->ready()) continue;
       checker.on_stuck("", fmt::format("node {} does not come back after the log went back: {}",
