@@ -112,6 +112,9 @@ constexpr std::array kBugs{
                "commits of replaced static members are refused"},
     PlantedBug{Bug::kOrphansStay, "orphans-stay", "orphans are never deleted",
                "no object is left that nobody needs"},
+    PlantedBug{Bug::kForgottenPartitionStays, "forgotten-partition-stays",
+               "a fetch session goes on with partitions that it was told to forget",
+               "a fetch answers what was asked for"},
     PlantedBug{Bug::kSessionStandsStill, "session-stands-still",
                "a fetch session reads on where it began", "liveness"},
 };

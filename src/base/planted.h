@@ -54,6 +54,7 @@ enum class Bug : std::uint8_t {
   kOrphansStay,
   kOldInstanceCommits,
   kAnsweredWithoutAcks,
+  kForgottenPartitionStays,
 };
 
 struct PlantedBug {

@@ -24,7 +24,7 @@ TEST(PlantedTest, EachBugHasANameOfItsOwn) {
   }
   EXPECT_GE(bugs.size(), 20U);
   // The last one of the enumeration is among them.
-  EXPECT_EQ(bugs.size(), static_cast<std::size_t>(Bug::kOldInstanceCommits));
+  EXPECT_EQ(bugs.size(), static_cast<std::size_t>(Bug::kForgottenPartitionStays));
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ void FetchSession::update(std::span<const PartitionFetch> fetched,
   }
   for (const SessionKey& key : forgotten) {
     auto at = by_key_.find(key);
-    if (at == by_key_.end()) continue;
+    if (at == by_key_.end() || planted(Bug::kForgottenPartitionStays)) continue;
     bytes_ -= bytes_of(at->second->fetch);
     order_.erase(at->second);
     by_key_.erase(at);

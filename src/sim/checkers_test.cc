@@ -227,6 +227,8 @@ TEST(CheckersTest, WhatIsWrongWithWhatIsToldOfPartitions) {
   expect_found({
       {[](Checker& c) { c.on_out_of_range(kHere, 3); }, {"no wrong errors"}},
       {[](Checker& c) { c.on_damage_told(kHere, 3, false); }, {"no wrong errors"}},
+      {[](Checker& c) { c.on_unasked_partition(kHere, 1); },
+       {"a fetch answers what was asked for"}},
       {[](Checker& c) {
          c.on_bounds(told(1, 0, 2, 1, 2));
          c.on_bounds(told(1, 0, 1, 3, 4));

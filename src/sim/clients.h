@@ -124,6 +124,8 @@ class Reader {
     Offset next = 0;
     Offset high_watermark = -1;
   };
+  bool take_all(Link& link, Moment asked, const std::vector<Where>& partitions,
+                const kafka::FetchResponse& response);
   bool take(Link& link, Moment asked, MonoTime answered, std::int32_t topic,
             const kafka::FetchResponse::Partition& partition);
   void take_records(const Where& where, const Slice& records);

@@ -140,6 +140,8 @@ class Checker {
   // A fetch at the offset was answered with an error that only a fault of the store explains.
   virtual void on_damage_told(const Where&, Offset, bool /*is_possible*/) {}
   virtual void on_out_of_range(const Where&, Offset) {}
+  // A fetch was answered with a partition that it did not ask for, or not any more in its session.
+  virtual void on_unasked_partition(const Where&, BrokerId) {}
   virtual void on_bounds(const Bounds&) {}
   // From that time on the partition ends there in the log.
   virtual void on_log_end(const Where&, MonoTime, Offset) {}

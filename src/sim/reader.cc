@@ -37,18 +37,31 @@ Task<bool> Reader::fetch(Link& link, std::vector<Where> partitions, std::int32_t
     session_.on_no_answer();
     co_return false;
   }
-  const MonoTime answered = link.answered();
   session_.on_answer(*response);
   if (response->error_code != KafkaError::kNone) co_return false;
   // In a session: of nothing is there anything new.
   if (response->responses.empty()) co_return has_sessions_;
-  bool good = true;
-  for (const auto& topic : response->responses) {
-    for (const auto& partition : topic.partitions)
-      good &= take(link, asked, answered, topic_number(topic.topic), partition);
-  }
+  const bool good = take_all(link, asked, partitions, *response);
   for (const Where& where : std::exchange(lost_, {})) co_await seek_earliest(link, where);
   co_return good;
+}
+
+bool Reader::take_all(Link& link, Moment asked, const std::vector<Where>& partitions,
+                      const kafka::FetchResponse& response) {
+  const MonoTime answered = link.answered();
+  bool good = true;
+  for (const auto& topic : response.responses) {
+    for (const auto& partition : topic.partitions) {
+      const Where where{topic_number(topic.topic), partition.partition_index};
+      if (std::ranges::find(partitions, where) == partitions.end()) {
+        parts_.history.tell(
+            [&](Checker& checker) { checker.on_unasked_partition(where, link.broker()); });
+        continue;
+      }
+      good &= take(link, asked, answered, where.topic, partition);
+    }
+  }
+  return good;
 }
 
 // As a consumer with auto.offset.reset=earliest.

@@ -222,6 +222,16 @@ class NoWrongErrors final : public Checker {
   std::map<Where, Offset> trimmed_;
 };
 
+class OnlyWhatWasAskedFor final : public Checker {
+ public:
+  const char* name() const override { return "a fetch answers what was asked for"; }
+  void on_unasked_partition(const Where& where, BrokerId broker) override {
+    violate(to_string(where),
+            fmt::format("broker {} answers a fetch with {}, which it does not ask for", broker,
+                        to_string(where)));
+  }
+};
+
 // Of one process: what was asked for when another answer had come already tells no less.
 class BoundsOnlyGrow final : public Checker {
  public:
@@ -326,6 +336,7 @@ void add_record_checkers(Checkers& all) {
   all.push_back(std::make_unique<DenseOffsets>());
   all.push_back(std::make_unique<WholeBatches>());
   all.push_back(std::make_unique<NoWrongErrors>());
+  all.push_back(std::make_unique<OnlyWhatWasAskedFor>());
   all.push_back(std::make_unique<BoundsOnlyGrow>());
   all.push_back(std::make_unique<EndsAreInTheLog>());
   all.push_back(std::make_unique<NothingDeletedUnasked>());
