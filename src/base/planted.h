@@ -55,6 +55,7 @@ enum class Bug : std::uint8_t {
   kOldInstanceCommits,
   kAnsweredWithoutAcks,
   kForgottenPartitionStays,
+  kEnd,  // no bug: the last one is before it
 };
 
 struct PlantedBug {

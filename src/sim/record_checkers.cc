@@ -269,7 +269,8 @@ class EndsAreInTheLog final : public Checker {
  public:
   const char* name() const override { return "no partition is told to end beyond the log"; }
   void on_log_end(const Where& where, MonoTime when, Offset end) override {
-    ends_[where][when] = end;
+    auto& ends = ends_[where];
+    if (ends.empty() || ends.rbegin()->second != end) ends[when] = end;
   }
   void on_end_told(const Where& where, MonoTime answered, Offset end) override {
     auto known = ends_.find(where);
