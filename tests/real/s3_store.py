@@ -199,7 +199,7 @@ class S3Store(RealTest):
         self.assertEqual(broker.stop(), 0)
         link.reset()
         broker.start(answers=False)
-        self.wait_not_ready(broker, f"http://{LOOPBACK}:{later}")
+        self.wait_not_ready(broker, f"{LOOPBACK}:{later}")  # as it connects, or with its first request
         link.mend()
         self.wait_ready(broker)
         self.assertEqual(Log(broker.bootstrap, topic).compare(acknowledged), [])
